@@ -139,4 +139,34 @@ static inline __u32 xa_psn_add(__u32 psn, __u32 n)
 	return (psn + n) & XA_PSN_MASK;
 }
 
+/*
+ * Bytes of BTH and extended headers of an RC request, without payload, pad and ICRC (IBA 9.2, table of
+ * RC opcodes; rxe_opcode.c). Reserved opcodes have a BTH only.
+ */
+static inline __u32 xa_rc_header_len(__u8 opcode)
+{
+	switch (opcode) {
+	case XA_OP_SEND_LAST_IMM:
+	case XA_OP_SEND_ONLY_IMM:
+	case XA_OP_WRITE_LAST_IMM:
+	case XA_OP_SEND_LAST_INV:
+	case XA_OP_SEND_ONLY_INV:
+		return sizeof(struct xa_bth) + 4;
+	case XA_OP_WRITE_FIRST:
+	case XA_OP_WRITE_ONLY:
+	case XA_OP_READ_REQUEST:
+		return sizeof(struct xa_bth) + sizeof(struct xa_reth);
+	case XA_OP_WRITE_ONLY_IMM:
+	case XA_OP_FLUSH:
+		return sizeof(struct xa_bth) + sizeof(struct xa_reth) + 4;
+	case XA_OP_ATOMIC_WRITE:
+		return sizeof(struct xa_bth) + sizeof(struct xa_reth) + 8;
+	case XA_OP_CMP_SWAP:
+	case XA_OP_FETCH_ADD:
+		return sizeof(struct xa_bth) + sizeof(struct xa_atmeth);
+	default:
+		return sizeof(struct xa_bth);
+	}
+}
+
 #endif

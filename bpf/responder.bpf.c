@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * responder.bpf.c - the responder's half of RDMA atomics in XDP: the pipeline.
+ *
+ * parse -> QP -> ICRC -> lock -> PSN -> access -> execute -> save -> unlock -> reply. Each stage has a
+ * header of its own; the first that has an objection names the reason, which decides the verdict.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "icrc.bpf.h"
+#include "lock.bpf.h"
+#include "maps.bpf.h"
+#include "packet.bpf.h"
+#include "parse.bpf.h"
+#include "psn.bpf.h"
+#include "qp.bpf.h"
+#include "reply.bpf.h"
+#include "report.bpf.h"
+
+/* The reasons that are answered come first in XA_REASONS, fatal NAKs last among them. */
+static __always_inline bool is_answered(enum xa_reason reason)
+{
+	return reason <= XA_REASON_alignment;
+}
+
+static __always_inline bool is_fatal(enum xa_reason reason)
+{
+	return reason > XA_REASON_sequence && reason <= XA_REASON_alignment;
+}
+
+static __always_inline enum xa_reason receive(struct xdp_md *ctx, struct packet *p,
+					      struct answer *a)
+{
+	enum xa_reason reason;
+
+	reason = parse(p, (void *)(long)ctx->data);
+	if (reason != GO_ON)
+		return reason;
+	reason = match_qp(p);
+	if (reason != GO_ON)
+		return reason;
+	reason = check_icrc(ctx, p);
+	if (reason != GO_ON)
+		return reason;
+	/* Nothing stateful before this point. */
+	reason = lock_qp(p);
+	if (reason != GO_ON)
+		return reason;
+	reason = take_request(p, a);
+	unlock_qp(p);
+	if (is_fatal(reason))
+		announce_error(p, reason, a);
+	return reason;
+}
+
+/* What is not ours goes to the host's stack untouched. */
+static __always_inline int unanswered(enum xa_reason reason)
+{
+	switch (reason) {
+	case XA_REASON_not_roce:
+	case XA_REASON_gsi:
+	case XA_REASON_foreign:
+		return XDP_PASS;
+	case XA_REASON_unknown_qp:
+		return unknown_qp == XA_UNKNOWN_QP_PASS ? XDP_PASS : XDP_DROP;
+	default:
+		return XDP_DROP;
+	}
+}
+
+SEC("xdp")
+int xatomic_rx(struct xdp_md *ctx)
+{
+	struct packet p = {
+		.data_end = (void *)(long)ctx->data_end,
+		.class = XA_CLASS_OTHER,
+	};
+	struct answer a = {};
+	enum xa_reason reason = receive(ctx, &p, &a);
+
+	count(p.class, reason);
+	return is_answered(reason) ? reply(ctx, &p, &a) : unanswered(reason);
+}
+
+char _license[] SEC("license") = "Dual BSD/GPL";
