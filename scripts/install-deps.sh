@@ -8,7 +8,7 @@ packages=(
 	# build
 	gcc make clang llvm libbpf-dev libelf-dev zlib1g-dev libjson-c-dev bpftool pkg-config libc6-dev
 	# lab and demo
-	iproute2 procps util-linux
+	iproute2 procps util-linux ethtool jq
 	# tests
 	libcmocka-dev clang-format sparse shellcheck mandoc tshark python3-scapy strace git
 )
