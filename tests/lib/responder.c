@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "responder.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "packet.h"
+#include "responder.skel.h"
+
+enum { INNER_FLAGS = BPF_F_MMAPABLE | BPF_F_INNER_MAP };
+
+static int fd_of(const struct bpf_map *map)
+{
+	return bpf_map__fd(map);
+}
+
+static size_t page_round(size_t bytes)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+static void *map_memory(int fd, size_t bytes)
+{
+	void *at = mmap(NULL, page_round(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static int set_sizes(struct responder_bpf *skel, const struct responder_config *config)
+{
+	int err = bpf_map__set_max_entries(skel->maps.qps, config->max_qps);
+
+	err = err ? err : bpf_map__set_max_entries(skel->maps.mrs, config->max_mrs);
+	err = err ? err : bpf_map__set_max_entries(skel->maps.mr_words, config->max_mrs);
+	err = err ? err : bpf_map__set_max_entries(skel->maps.replay, config->replay_windows);
+	skel->rodata->qp_mask = config->max_qps - 1;
+	skel->rodata->unknown_qp = config->unknown_qp;
+	return err;
+}
+
+static int take_event(void *ctx, void *data, size_t size)
+{
+	struct responder *r = ctx;
+
+	if (size != sizeof(r->event))
+		return -EPROTO;
+	memcpy(&r->event, data, size);
+	r->events++;
+	return 0;
+}
+
+static int map_and_ring(struct responder *r)
+{
+	size_t qps_bytes = r->config.max_qps * sizeof(struct xa_qp);
+
+	r->qps = map_memory(fd_of(r->skel->maps.qps), qps_bytes);
+	if (!r->qps)
+		return -errno;
+	r->ring = ring_buffer__new(fd_of(r->skel->maps.events), take_event, r, NULL);
+	return r->ring ? 0 : -errno;
+}
+
+int responder_open(struct responder *r, const struct responder_config *config)
+{
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->config = *config;
+	r->cpus = libbpf_num_possible_cpus();
+	r->skel = responder_bpf__open();
+	if (!r->skel)
+		return -errno;
+	err = set_sizes(r->skel, config);
+	err = err ? err : responder_bpf__load(r->skel);
+	err = err ? err : map_and_ring(r);
+	if (err)
+		responder_close(r);
+	return err;
+}
+
+void responder_close(struct responder *r)
+{
+	ring_buffer__free(r->ring);
+	if (r->qps)
+		munmap(r->qps, page_round(r->config.max_qps * sizeof(struct xa_qp)));
+	responder_bpf__destroy(r->skel);
+	memset(r, 0, sizeof(*r));
+}
+
+int responder_prog_fd(const struct responder *r)
+{
+	return bpf_program__fd(r->skel->progs.xatomic_rx);
+}
+
+struct xa_qp *responder_qp(struct responder *r, uint32_t qpn)
+{
+	return &r->qps[qpn & (r->config.max_qps - 1)];
+}
+
+int responder_set_mr(struct responder *r, uint32_t index, const struct xa_mr *mr)
+{
+	return bpf_map_update_elem(fd_of(r->skel->maps.mrs), &index, mr, BPF_ANY);
+}
+
+int responder_get_mr(struct responder *r, uint32_t index, struct xa_mr *mr)
+{
+	return bpf_map_lookup_elem(fd_of(r->skel->maps.mrs), &index, mr);
+}
+
+int words_open(struct words *words, uint32_t count)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = INNER_FLAGS);
+	int err;
+
+	words->count = count;
+	words->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "words", sizeof(uint32_t), sizeof(uint64_t),
+				   count, &opts);
+	if (words->fd < 0)
+		return words->fd;
+	words->word = map_memory(words->fd, count * sizeof(uint64_t));
+	if (words->word)
+		return 0;
+	err = -errno;
+	close(words->fd);
+	return err;
+}
+
+void words_close(struct words *words)
+{
+	munmap(words->word, page_round(words->count * sizeof(uint64_t)));
+	close(words->fd);
+}
+
+int responder_set_words(struct responder *r, uint32_t index, const struct words *words)
+{
+	int outer = fd_of(r->skel->maps.mr_words), err;
+
+	if (words)
+		return bpf_map_update_elem(outer, &index, &words->fd, BPF_ANY);
+	err = bpf_map_delete_elem(outer, &index);
+	return err == -ENOENT ? 0 : err;
+}
+
+int responder_set_window(struct responder *r, uint32_t qpn, const struct xa_window *window)
+{
+	return bpf_map_update_elem(fd_of(r->skel->maps.replay), &qpn, window, BPF_ANY);
+}
+
+int responder_get_window(struct responder *r, uint32_t qpn, struct xa_window *window)
+{
+	return bpf_map_lookup_elem(fd_of(r->skel->maps.replay), &qpn, window);
+}
+
+int responder_del_window(struct responder *r, uint32_t qpn)
+{
+	int err = bpf_map_delete_elem(fd_of(r->skel->maps.replay), &qpn);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+int responder_run(struct responder *r, const uint8_t *frame, size_t len, uint8_t *out,
+		  size_t *out_len)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = len, .data_out = out,
+		    .data_size_out = PACKET_MAX, .repeat = 1);
+	int err = bpf_prog_test_run_opts(responder_prog_fd(r), &opts);
+
+	if (err)
+		return err;
+	*out_len = opts.data_size_out;
+	return opts.retval;
+}
+
+int responder_stats(struct responder *r, struct xa_stats *stats)
+{
+	struct xa_stats per_cpu[r->cpus];
+	uint64_t *sum = (uint64_t *)stats;
+	uint32_t key = 0;
+	int err = bpf_map_lookup_elem(fd_of(r->skel->maps.stats), &key, per_cpu);
+
+	memset(stats, 0, sizeof(*stats));
+	for (int cpu = 0; !err && cpu < r->cpus; cpu++)
+		for (size_t i = 0; i < sizeof(*stats) / sizeof(*sum); i++)
+			sum[i] += ((uint64_t *)&per_cpu[cpu])[i];
+	return err;
+}
+
+int responder_events(struct responder *r)
+{
+	int err;
+
+	r->events = 0;
+	err = ring_buffer__consume(r->ring);
+	return err < 0 ? err : (int)r->events;
+}

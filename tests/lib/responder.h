@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * responder.h - the real BPF program under a test's hands: loaded with maps of its own, pinned nowhere,
+ * attached nowhere, fed one frame at a time through BPF_PROG_TEST_RUN.
+ *
+ * QPs and MRs are written into the maps as they are in memory, so that a test can make states which the
+ * control plane would never make. Nothing here is safe against packets from elsewhere: there are none.
+ */
+#ifndef XATOMIC_TEST_RESPONDER_H
+#define XATOMIC_TEST_RESPONDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "xatomic/abi.h"
+
+struct responder_config {
+	uint32_t max_qps; /* a power of two */
+	uint32_t max_mrs;
+	uint32_t replay_windows;
+	enum xa_unknown_qp unknown_qp;
+};
+
+struct responder {
+	struct responder_config config;
+	struct responder_bpf *skel;
+	struct ring_buffer *ring;
+	struct xa_qp *qps;     /* the live map, config.max_qps of them */
+	struct xa_event event; /* the last one; see responder_events() */
+	unsigned int events;
+	int cpus;
+};
+
+/* An array of 64-bit words, as the one behind an MR. */
+struct words {
+	int fd;
+	uint32_t count;
+	uint64_t *word; /* the live map */
+};
+
+/*
+ * All functions that return int give 0, or -errno. A responder that could not be opened (no privilege,
+ * kernel too old) needs no responder_close().
+ */
+int responder_open(struct responder *responder, const struct responder_config *config);
+void responder_close(struct responder *responder);
+
+/* File descriptor of the program, for a caller that runs it by itself. */
+int responder_prog_fd(const struct responder *responder);
+
+struct xa_qp *responder_qp(struct responder *responder, uint32_t qpn);
+
+int responder_set_mr(struct responder *responder, uint32_t index, const struct xa_mr *mr);
+int responder_get_mr(struct responder *responder, uint32_t index, struct xa_mr *mr);
+
+int words_open(struct words *words, uint32_t count);
+void words_close(struct words *words);
+/* Puts the words behind the MR of that index; NULL takes away what is there, if anything. */
+int responder_set_words(struct responder *responder, uint32_t index, const struct words *words);
+
+int responder_set_window(struct responder *responder, uint32_t qpn, const struct xa_window *window);
+/* -ENOENT when the QP has no window */
+int responder_get_window(struct responder *responder, uint32_t qpn, struct xa_window *window);
+/* 0 also when there is none */
+int responder_del_window(struct responder *responder, uint32_t qpn);
+
+/*
+ * Runs the program once on a frame of 14 bytes or more (the kernel takes no less). Returns the verdict
+ * (XDP_TX, ...) or -errno; *out_len is how long the frame in `out` (PACKET_MAX bytes) is afterwards.
+ */
+int responder_run(struct responder *responder, const uint8_t *frame, size_t len, uint8_t *out,
+		  size_t *out_len);
+
+/* Counters, summed over the CPUs. */
+int responder_stats(struct responder *responder, struct xa_stats *stats);
+
+/* Takes what is in the event ring: how many records; the last of them is responder->event. */
+int responder_events(struct responder *responder);
+
+#endif
