@@ -135,7 +135,7 @@ static long icrc_walk_byte(__u32 i __attribute__((unused)), void *data)
 	__u8 byte;
 
 	walk->failed = bpf_xdp_load_bytes(walk->ctx, walk->offset, &byte, 1) != 0;
-	walk->crc = icrc_tables[0][byte_of(walk->crc, 0) ^ byte] ^ walk->crc >> 8;
+	walk->crc = icrc_tables[0][byte_of(walk->crc ^ byte, 0)] ^ walk->crc >> 8;
 	walk->offset++;
 	return walk->failed;
 }
