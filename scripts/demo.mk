@@ -5,7 +5,7 @@
 CHECK_DEPS += $(BUILD)/wiretap
 
 WIRETAP_OBJ := $(call obj,scripts/wiretap.c scripts/decode.c)
-$(WIRETAP_OBJ): scripts/decode.h
+$(WIRETAP_OBJ): scripts/decode.h $(BUILD)/wiretap.skel.h
 
 $(BUILD)/wiretap: $(WIRETAP_OBJ) $(BUILD)/libxatomic.a
 	$(call say,LD,$@)
