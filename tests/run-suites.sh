@@ -22,7 +22,9 @@ declare -A seen
 count() { grep -cE "$1" "$2"; }
 
 for suite in "${suites[@]}"; do
-	[ -x "$suite" ] && [ -z "${seen[$suite]:-}" ] || continue
+	if [ ! -x "$suite" ] || [ -n "${seen[$suite]:-}" ]; then
+		continue
+	fi
 	seen[$suite]=1
 	log=$logs/$(basename "$suite").log
 	begin=$SECONDS

@@ -9,7 +9,7 @@ void xa_ip_from_v4(struct xa_ip *ip, const struct in_addr *address)
 	memset(ip, 0, sizeof(*ip));
 	ip->family = XA_IPV4;
 	ip->gid[2] = htonl(0xffff);
-	ip->gid[XA_GID_V4_WORD] = address->s_addr;
+	memcpy(&ip->gid[XA_GID_V4_WORD], address, sizeof(*address));
 }
 
 void xa_ip_from_v6(struct xa_ip *ip, const struct in6_addr *address)

@@ -44,8 +44,8 @@ uint32_t xa_icrc(const void *l3, const void *roce, size_t roce_len)
 static size_t put_l3(uint8_t *l3, const struct xa_qp *qp, int is_reply, uint16_t udp_len)
 {
 	const __be32 *src = is_reply ? qp->local : qp->peer, *dst = is_reply ? qp->peer : qp->local;
-	uint16_t len_be = htons(udp_len), total_be = htons(IPV4_LEN + udp_len);
-	uint16_t port_be = htons(XA_ROCE_PORT);
+	__be16 len_be = htons(udp_len), total_be = htons(IPV4_LEN + udp_len);
+	__be16 port_be = htons(XA_ROCE_PORT);
 	uint8_t *udp;
 
 	if (qp->family == XA_IPV4) {
