@@ -40,55 +40,62 @@ static __always_inline __u32 byte_of(__u32 word, int n)
 	return byte & 0xff;
 }
 
-/* Contribution of the `n` bytes at `bytes`, the last of which has distance 0. */
-static __always_inline __u32 crc_bytes(const __u8 *bytes, int n)
+/* The tables' address in a register, so that not every look-up loads it as a 64-bit constant. */
+static __always_inline const __u32 *crc_tables(void)
 {
-	__u32 crc = 0;
+	const __u32 *tables = icrc_tables[0];
 
-#pragma unroll
-	for (int i = 0; i < n; i++)
-		crc ^= icrc_tables[n - 1 - i][bytes[i]];
-	return crc;
+	barrier_var(tables);
+	return tables;
+}
+
+/* What `byte` contributes from the distance that `row` stands for. */
+static __always_inline __u32 crc_at(const __u32 *tables, int row, __u64 byte)
+{
+	return *(const __u32 *)((const void *)tables + byte * sizeof(*tables) +
+				row * sizeof(icrc_tables[0]));
 }
 
 /* Moves a register over `n` bytes, 4 to 16. */
-static __always_inline __u32 crc_step(__u32 crc, const __u8 *bytes, int n)
+static __always_inline __u32 crc_step(const __u32 *tables, __u32 crc, const __u8 *bytes, int n)
 {
 	__u32 word = crc ^ *(const __u32 *)bytes;
 
-	return icrc_tables[n - 1][byte_of(word, 0)] ^ icrc_tables[n - 2][byte_of(word, 1)] ^
-	       icrc_tables[n - 3][byte_of(word, 2)] ^ icrc_tables[n - 4][byte_of(word, 3)] ^
-	       crc_bytes(bytes + 4, n - 4);
+	crc = 0;
+#pragma unroll
+	for (int i = 4; i < n; i++)
+		crc ^= crc_at(tables, n - 1 - i, bytes[i]);
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		crc ^= crc_at(tables, n - 1 - i, byte_of(word, i));
+	return crc;
 }
 
 /* What the fields that requester and network vary contribute: the same in request and reply. */
-static __always_inline __u32 crc_varying(const struct packet *p)
+static __always_inline __u32 crc_varying(const __u32 *tables, const struct packet *p)
 {
 	const __u8 *sport = (const void *)&p->udp->source;
-	__u32 crc = icrc_tables[DIST_SPORT_HIGH][sport[0]] ^ icrc_tables[DIST_SPORT_LOW][sport[1]];
+	__u32 crc = crc_at(tables, DIST_SPORT_HIGH, sport[0]) ^
+		    crc_at(tables, DIST_SPORT_LOW, sport[1]);
 
 	if (p->family == XA_IPV4) {
 		const struct iphdr *ip = p->l3;
 		const __u8 *id = (const void *)&ip->id, *flags = (const void *)&ip->frag_off;
 
-		crc ^= icrc_tables[ROW_IPV4_ID_HIGH][id[0]] ^ icrc_tables[ROW_IPV4_ID_LOW][id[1]] ^
-		       icrc_tables[ROW_IPV4_FLAGS][flags[0]];
+		crc ^= crc_at(tables, ROW_IPV4_ID_HIGH, id[0]) ^
+		       crc_at(tables, ROW_IPV4_ID_LOW, id[1]) ^
+		       crc_at(tables, ROW_IPV4_FLAGS, flags[0]);
 	}
 	return crc;
 }
 
-/* Contribution of BTH flags; in a reply only MigReq is left of them. */
-static __always_inline __u32 crc_bth_flags(__u8 flags)
-{
-	return icrc_tables[DIST_BTH_FLAGS][flags];
-}
-
-static __always_inline __u32 crc_request_prefix(const struct packet *p)
+static __always_inline __u32 crc_request_prefix(const __u32 *tables, const struct packet *p)
 {
 	const __u8 *pkey = (const void *)&p->bth->pkey;
 
-	return p->qp->request_crc ^ p->varying_crc ^ icrc_tables[DIST_OPCODE][p->opcode] ^
-	       crc_bth_flags(p->bth_flags) ^ icrc_tables[DIST_PKEY_HIGH][pkey[0]];
+	return p->qp->request_crc ^ p->varying_crc ^ crc_at(tables, DIST_OPCODE, p->opcode) ^
+	       crc_at(tables, DIST_BTH_FLAGS, p->bth_flags) ^
+	       crc_at(tables, DIST_PKEY_HIGH, pkey[0]);
 }
 
 static __always_inline bool icrc_matches(__u32 crc, const void *stored)
@@ -97,13 +104,13 @@ static __always_inline bool icrc_matches(__u32 crc, const void *stored)
 }
 
 /* An atomic has 32 bytes from the AckReq/PSN word to the ICRC. */
-static __always_inline bool atomic_icrc_ok(const struct packet *p)
+static __always_inline bool atomic_icrc_ok(const __u32 *tables, const struct packet *p)
 {
 	const __u8 *rest = (const void *)&p->bth->apsn;
-	__u32 crc = crc_request_prefix(p);
+	__u32 crc = crc_request_prefix(tables, p);
 
-	crc = crc_step(crc, rest, ICRC_CHUNK);
-	crc = crc_step(crc, rest + ICRC_CHUNK, ICRC_CHUNK);
+	crc = crc_step(tables, crc, rest, ICRC_CHUNK);
+	crc = crc_step(tables, crc, rest + ICRC_CHUNK, ICRC_CHUNK);
 	return icrc_matches(crc, rest + 2 * ICRC_CHUNK);
 }
 
@@ -124,9 +131,14 @@ static long icrc_walk_chunk(__u32 i __attribute__((unused)), void *data)
 	__u8 bytes[ICRC_CHUNK];
 
 	walk->failed = bpf_xdp_load_bytes(walk->ctx, walk->offset, bytes, sizeof(bytes)) != 0;
-	walk->crc = crc_step(walk->crc, bytes, sizeof(bytes));
+	walk->crc = crc_step(crc_tables(), walk->crc, bytes, sizeof(bytes));
 	walk->offset += sizeof(bytes);
 	return walk->failed;
+}
+
+static __always_inline __u32 crc_byte(__u32 crc, __u8 byte)
+{
+	return icrc_tables[0][byte_of(crc ^ byte, 0)] ^ crc >> 8;
 }
 
 static long icrc_walk_byte(__u32 i __attribute__((unused)), void *data)
@@ -135,7 +147,7 @@ static long icrc_walk_byte(__u32 i __attribute__((unused)), void *data)
 	__u8 byte;
 
 	walk->failed = bpf_xdp_load_bytes(walk->ctx, walk->offset, &byte, 1) != 0;
-	walk->crc = icrc_tables[0][byte_of(walk->crc ^ byte, 0)] ^ walk->crc >> 8;
+	walk->crc = crc_byte(walk->crc, byte);
 	walk->offset++;
 	return walk->failed;
 }
@@ -154,33 +166,42 @@ static __always_inline __u32 crc_lengths(const struct packet *p)
 	for (int i = 0; i < DIST_IPV6_LEN_LOW; i++) {
 		if (v4 && i == DIST_IPV4_LEN_LOW)
 			break;
-		crc = icrc_tables[0][byte_of(crc, 0)] ^ crc >> 8;
+		crc = crc_byte(crc, 0);
 	}
 	return crc ^ icrc_tables[DIST_UDP_LEN_HIGH][byte_of(udp, 1)] ^
 	       icrc_tables[DIST_UDP_LEN_LOW][byte_of(udp, 0)];
 }
 
-static __always_inline bool other_icrc_ok(struct xdp_md *ctx, const struct packet *p)
+/* `len` bytes and the ICRC follow at `offset`. Out of line: the fast path shall not pay for it. */
+static __noinline bool walked_icrc_ok(struct xdp_md *ctx, __u32 offset, __u32 len, __u32 crc)
 {
-	__u32 rest = p->roce_len - offsetof(struct xa_bth, apsn) - XA_ICRC_LEN, stored;
-	struct icrc_walk walk = {
-		.ctx = ctx,
-		.offset = (void *)&p->bth->apsn - (void *)(long)ctx->data,
-		.crc = crc_request_prefix(p) ^ crc_lengths(p),
-	};
+	struct icrc_walk walk = {.ctx = ctx, .offset = offset, .crc = crc};
+	__u32 stored;
 
-	bpf_loop(rest / ICRC_CHUNK, icrc_walk_chunk, &walk, 0);
+	bpf_loop(len / ICRC_CHUNK, icrc_walk_chunk, &walk, 0);
 	if (!walk.failed)
-		bpf_loop(rest % ICRC_CHUNK, icrc_walk_byte, &walk, 0);
+		bpf_loop(len % ICRC_CHUNK, icrc_walk_byte, &walk, 0);
 	if (walk.failed || bpf_xdp_load_bytes(ctx, walk.offset, &stored, sizeof(stored)))
 		return false;
 	return icrc_matches(walk.crc, &stored);
 }
 
+static __always_inline bool other_icrc_ok(struct xdp_md *ctx, const __u32 *tables,
+					  const struct packet *p)
+{
+	__u32 ip_len = p->family == XA_IPV4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	__u32 offset = p->l2_len + ip_len + sizeof(struct udphdr) + offsetof(struct xa_bth, apsn);
+	__u32 len = p->roce_len - offsetof(struct xa_bth, apsn) - XA_ICRC_LEN;
+
+	return walked_icrc_ok(ctx, offset, len, crc_request_prefix(tables, p) ^ crc_lengths(p));
+}
+
 static __always_inline enum xa_reason check_icrc(struct xdp_md *ctx, struct packet *p)
 {
-	p->varying_crc = crc_varying(p);
-	if (is_atomic(p->opcode) ? atomic_icrc_ok(p) : other_icrc_ok(ctx, p))
+	const __u32 *tables = crc_tables();
+
+	p->varying_crc = crc_varying(tables, p);
+	if (is_atomic(p->opcode) ? atomic_icrc_ok(tables, p) : other_icrc_ok(ctx, tables, p))
 		return GO_ON;
 	return XA_REASON_icrc;
 }
@@ -188,10 +209,11 @@ static __always_inline enum xa_reason check_icrc(struct xdp_md *ctx, struct pack
 /* ICRC of the reply at `bth`, which is complete but for it; `n` bytes from the AckReq/PSN word on. */
 static __always_inline __u32 reply_icrc(const struct packet *p, const struct xa_bth *bth, int n)
 {
+	const __u32 *tables = crc_tables();
 	__u32 crc = n == ICRC_CHUNK ? p->qp->ack_crc : p->qp->nak_crc;
 
-	crc ^= p->varying_crc ^ crc_bth_flags(bth->flags);
-	return ~crc_step(crc, (const void *)&bth->apsn, n);
+	crc ^= p->varying_crc ^ crc_at(tables, DIST_BTH_FLAGS, bth->flags);
+	return ~crc_step(tables, crc, (const void *)&bth->apsn, n);
 }
 
 #endif

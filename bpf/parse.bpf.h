@@ -30,7 +30,7 @@ static __always_inline enum xa_reason parse_ethernet(struct packet *p, void *dat
 	/* A reply from a group address would be nonsense, and no requester sends to one. */
 	if (eth->h_dest[0] & 1)
 		return XA_REASON_not_roce;
-	*proto = eth->h_proto;
+	*proto = *(__be16 *)(data + offsetof(struct ethhdr, h_proto));
 	p->l2_len = ETH_HLEN;
 #pragma unroll
 	for (int i = 0; i < VLAN_TAGS_MAX; i++) {

@@ -29,8 +29,8 @@ static __always_inline bool is_fatal(enum xa_reason reason)
 	return reason > XA_REASON_sequence && reason <= XA_REASON_alignment;
 }
 
-static __always_inline enum xa_reason receive(struct xdp_md *ctx, struct packet *p,
-					      struct answer *a)
+/* Everything that a packet must pass before it may change anything. */
+static __always_inline enum xa_reason admit(struct xdp_md *ctx, struct packet *p)
 {
 	enum xa_reason reason;
 
@@ -40,11 +40,13 @@ static __always_inline enum xa_reason receive(struct xdp_md *ctx, struct packet 
 	reason = match_qp(p);
 	if (reason != GO_ON)
 		return reason;
-	reason = check_icrc(ctx, p);
-	if (reason != GO_ON)
-		return reason;
-	/* Nothing stateful before this point. */
-	reason = lock_qp(p);
+	return check_icrc(ctx, p);
+}
+
+static __always_inline enum xa_reason serve(struct packet *p, struct answer *a)
+{
+	enum xa_reason reason = lock_qp(p);
+
 	if (reason != GO_ON)
 		return reason;
 	reason = take_request(p, a);
@@ -54,9 +56,10 @@ static __always_inline enum xa_reason receive(struct xdp_md *ctx, struct packet 
 	return reason;
 }
 
-/* What is not ours goes to the host's stack untouched. */
-static __always_inline int unanswered(enum xa_reason reason)
+/* What is not ours goes to the host's stack untouched. Out of line: keeps the fast path's registers free. */
+static __noinline int turn_away(enum xa_class class, enum xa_reason reason)
 {
+	count(class, reason);
 	switch (reason) {
 	case XA_REASON_not_roce:
 	case XA_REASON_gsi:
@@ -77,10 +80,15 @@ int xatomic_rx(struct xdp_md *ctx)
 		.class = XA_CLASS_OTHER,
 	};
 	struct answer a = {};
-	enum xa_reason reason = receive(ctx, &p, &a);
+	enum xa_reason reason = admit(ctx, &p);
 
+	if (reason != GO_ON)
+		return turn_away(p.class, reason);
+	reason = serve(&p, &a);
+	if (!is_answered(reason))
+		return turn_away(p.class, reason);
 	count(p.class, reason);
-	return is_answered(reason) ? reply(ctx, &p, &a) : unanswered(reason);
+	return reply(ctx, &p, &a);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";
