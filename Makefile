@@ -5,6 +5,7 @@
 # make check      install what is missing, build, run all tests (root)
 # make install    programs, library, headers, man pages, completion (DESTDIR, PREFIX)
 # make V=1        show the commands
+# make help       this text
 
 BUILD   ?= build
 PREFIX  ?= /usr/local
@@ -117,4 +118,7 @@ deps:
 demo check: deps
 	$(Q)$(MAKE) --no-print-directory $@-run
 
-.PHONY: all clean format deps demo check
+help:
+	@sed -n '3,/^$$/s/^# \?//p' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: all clean format deps demo check help
