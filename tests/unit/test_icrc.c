@@ -87,8 +87,7 @@ static void test_against_zlib(void **state)
 		memset(masked, 0xff, 8);
 		for (size_t at = 0; at < packet.len; at++)
 			masked[8 + at] = packet.bytes[at] | mask_at(&packet, at);
-		assert_int_equal(icrc_of(&packet),
-				 crc32(0, masked, 8 + packet.len - XA_ICRC_LEN));
+		assert_int_equal(icrc_of(&packet), crc32(0, masked, 8 + packet.len - XA_ICRC_LEN));
 	}
 }
 

@@ -110,11 +110,10 @@ static void expect_silence(void)
 
 static void respond(uint8_t opcode, uint8_t syndrome, uint32_t psn, uint64_t original)
 {
-	xa_engine_receive(&engine, now,
-			  &(struct xa_response){.opcode = opcode,
-						.syndrome = syndrome,
-						.psn = psn,
-						.original = original});
+	xa_engine_receive(
+		&engine, now,
+		&(struct xa_response){
+			.opcode = opcode, .syndrome = syndrome, .psn = psn, .original = original});
 }
 
 static void ack(uint32_t psn)
@@ -739,7 +738,7 @@ static void test_rnr_timer_codes(void **state)
 	static const struct {
 		uint8_t code;
 		uint64_t us;
-	} rows[] = {{0, 655360}, {1, 10},   {5, 60},      {8, 160},
+	} rows[] = {{0, 655360}, {1, 10},    {5, 60},      {8, 160},
 		    {13, 960},   {14, 1280}, {28, 163840}, {31, 491520}};
 
 	(void)state;
@@ -884,10 +883,14 @@ static void test_status_names(void **state)
 		int number;
 		const char *name;
 	} rows[] = {
-		{0, "IBV_WC_SUCCESS"},         {5, "IBV_WC_WR_FLUSH_ERR"},
-		{7, "IBV_WC_BAD_RESP_ERR"},    {9, "IBV_WC_REM_INV_REQ_ERR"},
-		{10, "IBV_WC_REM_ACCESS_ERR"}, {11, "IBV_WC_REM_OP_ERR"},
-		{12, "IBV_WC_RETRY_EXC_ERR"},  {13, "IBV_WC_RNR_RETRY_EXC_ERR"},
+		{0, "IBV_WC_SUCCESS"},
+		{5, "IBV_WC_WR_FLUSH_ERR"},
+		{7, "IBV_WC_BAD_RESP_ERR"},
+		{9, "IBV_WC_REM_INV_REQ_ERR"},
+		{10, "IBV_WC_REM_ACCESS_ERR"},
+		{11, "IBV_WC_REM_OP_ERR"},
+		{12, "IBV_WC_RETRY_EXC_ERR"},
+		{13, "IBV_WC_RNR_RETRY_EXC_ERR"},
 		{99, "unknown"},
 	};
 

@@ -18,7 +18,6 @@ enum {
 	IPV4_DF = 0x4000,
 	IPV4_FRAGMENT = 0x3fff, /* MF and offset */
 	TTL = 64,
-	V4_AT = 12, /* an IPv4 address in its GID */
 };
 
 static uint16_t get16(const uint8_t *p)
@@ -83,7 +82,7 @@ static uint16_t fold(uint32_t sum)
 
 static bool is_ipv4(const struct xa_path *path)
 {
-	return IN6_IS_ADDR_V4MAPPED(&path->peer);
+	return path->peer.family == XA_IPV4;
 }
 
 uint16_t xa_udp_sport(uint32_t lqpn, uint32_t rqpn)
@@ -119,16 +118,16 @@ static size_t put_ip(uint8_t *ip, const struct xa_path *path, uint16_t udp_len)
 		put16(ip + 6, IPV4_DF);
 		ip[8] = TTL;
 		ip[9] = IPPROTO_UDP;
-		memcpy(ip + 12, &path->local.s6_addr[V4_AT], 4);
-		memcpy(ip + 16, &path->peer.s6_addr[V4_AT], 4);
+		memcpy(ip + 12, &path->local.gid[XA_GID_V4_WORD], 4);
+		memcpy(ip + 16, &path->peer.gid[XA_GID_V4_WORD], 4);
 		return IPV4_LEN;
 	}
 	ip[0] = 0x60;
 	put16(ip + 4, udp_len);
 	ip[6] = IPPROTO_UDP;
 	ip[7] = TTL;
-	memcpy(ip + 8, &path->local, 16);
-	memcpy(ip + 24, &path->peer, 16);
+	memcpy(ip + 8, path->local.gid, 16);
+	memcpy(ip + 24, path->peer.gid, 16);
 	return IPV6_LEN;
 }
 
@@ -194,8 +193,8 @@ static size_t check_ipv4(const struct xa_path *path, const uint8_t *ip, size_t l
 	if (len < IPV4_LEN + UDP_LEN || ip[0] != 0x45 || ip[9] != IPPROTO_UDP ||
 	    get16(ip + 6) & IPV4_FRAGMENT || fold(sum16(ip, IPV4_LEN)) != 0xffff)
 		return 0;
-	if (memcmp(ip + 12, &path->peer.s6_addr[V4_AT], 4) ||
-	    memcmp(ip + 16, &path->local.s6_addr[V4_AT], 4))
+	if (memcmp(ip + 12, &path->peer.gid[XA_GID_V4_WORD], 4) ||
+	    memcmp(ip + 16, &path->local.gid[XA_GID_V4_WORD], 4))
 		return 0;
 	return get16(ip + 2) == IPV4_LEN + get16(ip + IPV4_LEN + 4) ? IPV4_LEN : 0;
 }
@@ -204,7 +203,7 @@ static size_t check_ipv6(const struct xa_path *path, const uint8_t *ip, size_t l
 {
 	if (len < IPV6_LEN + UDP_LEN || ip[0] >> 4 != 6 || ip[6] != IPPROTO_UDP)
 		return 0;
-	if (memcmp(ip + 8, &path->peer, 16) || memcmp(ip + 24, &path->local, 16))
+	if (memcmp(ip + 8, path->peer.gid, 16) || memcmp(ip + 24, path->local.gid, 16))
 		return 0;
 	return get16(ip + 4) == get16(ip + IPV6_LEN + 4) ? IPV6_LEN : 0;
 }

@@ -5,10 +5,10 @@
 #ifndef XATOMIC_REQUESTER_FRAME_H
 #define XATOMIC_REQUESTER_FRAME_H
 
-#include <netinet/in.h>
 #include <stdint.h>
 
 #include "engine.h"
+#include "lib/address.h"
 
 enum { XA_FRAME_MAX = 128, XA_MAC_LEN = 6, XA_MAX_VLANS = 2 };
 
@@ -17,7 +17,7 @@ struct xa_path {
 	uint8_t smac[XA_MAC_LEN], dmac[XA_MAC_LEN];
 	unsigned int vlans;
 	uint16_t vlan_tpid[XA_MAX_VLANS], vlan_tci[XA_MAX_VLANS];
-	struct in6_addr local, peer; /* GIDs */
+	struct xa_ip local, peer; /* of one family */
 	uint32_t lqpn, rqpn;
 	uint16_t pkey;
 };

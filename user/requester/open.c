@@ -23,13 +23,12 @@ void xatomic_qp_attr_init(struct xatomic_qp_attr *attr)
 	};
 }
 
-static bool is_host(const struct in6_addr *gid)
+static struct xa_ip ip_of(const struct in6_addr *gid)
 {
-	uint32_t v4 = ntohl(gid->s6_addr32[3]);
+	struct xa_ip ip;
 
-	if (IN6_IS_ADDR_V4MAPPED(gid))
-		return v4 && v4 != INADDR_BROADCAST && !IN_MULTICAST(v4);
-	return !IN6_IS_ADDR_UNSPECIFIED(gid) && !IN6_IS_ADDR_MULTICAST(gid);
+	xa_ip_from_v6(&ip, gid);
+	return ip;
 }
 
 static bool is_qpn(uint32_t qpn)
@@ -37,18 +36,20 @@ static bool is_qpn(uint32_t qpn)
 	return qpn > XA_QPN_GSI && qpn < XA_QPN_MULTICAST;
 }
 
-/* The first attribute that is wrong, as the end of a sentence; NULL: none. */
+static const char *find_address_fault(const struct xatomic_qp_attr *attr)
+{
+	struct xa_ip peer = ip_of(&attr->peer), local = ip_of(&attr->local);
+
+	if (!xa_ip_is_host(&peer))
+		return "the peer must be the address of one host, not unspecified or multicast";
+	if (!IN6_IS_ADDR_UNSPECIFIED(&attr->local) && local.family != peer.family)
+		return "the local and the peer's address must be of one family";
+	return NULL;
+}
+
+/* The first number that is wrong, as a sentence; NULL: none. */
 static const char *find_fault(const struct xatomic_qp_attr *attr)
 {
-	bool local_given = !IN6_IS_ADDR_UNSPECIFIED(&attr->local);
-
-	if (!attr->ifname)
-		return "the interface is missing";
-	if (!is_host(&attr->peer))
-		return "the peer must be the address of one host, not unspecified or multicast";
-	if (local_given &&
-	    !IN6_IS_ADDR_V4MAPPED(&attr->local) != !IN6_IS_ADDR_V4MAPPED(&attr->peer))
-		return "the local and the peer's address must be of one family";
 	if (!is_qpn(attr->qp_num) || !is_qpn(attr->dest_qp_num))
 		return "QPNs must be from 2 to 0xfffffe";
 	if (attr->sq_psn > XA_PSN_MASK)
@@ -68,8 +69,10 @@ static const char *find_fault(const struct xatomic_qp_attr *attr)
 
 int xa_qp_check_attr(const struct xatomic_qp_attr *attr, char why[XATOMIC_WHY_LEN])
 {
-	const char *fault = find_fault(attr);
+	const char *fault = attr->ifname ? find_fault(attr) : "the interface is missing";
 
+	if (!fault)
+		fault = find_address_fault(attr);
 	if (!fault)
 		return 0;
 	snprintf(why, XATOMIC_WHY_LEN, "%s", fault);
@@ -80,8 +83,8 @@ static void fill_path(const struct xatomic_qp_attr *attr, struct xa_path *path)
 {
 	*path = (struct xa_path){
 		.vlans = attr->vlans,
-		.local = attr->local,
-		.peer = attr->peer,
+		.local = ip_of(&attr->local),
+		.peer = ip_of(&attr->peer),
 		.lqpn = attr->qp_num,
 		.rqpn = attr->dest_qp_num,
 		.pkey = attr->pkey,
@@ -94,12 +97,12 @@ static void fill_path(const struct xatomic_qp_attr *attr, struct xa_path *path)
  * The kernel's own stack sees the responses too, and answers a port that nobody has with ICMP. So somebody
  * has it here: a socket that takes nothing in. Somebody else may have it as well, which does as well.
  */
-static int hold_port(const struct in6_addr *local, int ifindex)
+static int hold_port(const struct xa_ip *local, int ifindex)
 {
 	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
 	struct sock_fprog program = {.len = 1, .filter = &drop};
 	struct sockaddr_storage address;
-	socklen_t len = xa_gid_sockaddr(local, XA_ROCE_PORT, ifindex, &address);
+	socklen_t len = xa_ip_sockaddr(local, XA_ROCE_PORT, ifindex, &address);
 	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
 
 	if (fd < 0)

@@ -177,7 +177,7 @@ void xatomic_qp_query(const struct xatomic_qp *qp, struct xatomic_qp_info *info)
 		.next_psn = xa_engine_psn(&qp->engine, qp->engine.posted),
 		.open_psn = xa_engine_psn(&qp->engine, qp->engine.acked),
 		.timeout_ns = qp->engine.attr.timeout_ns,
-		.local = qp->path.local,
 		.counters = qp->engine.counters,
 	};
+	memcpy(&info->local, qp->path.local.gid, sizeof(info->local));
 }

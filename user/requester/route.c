@@ -20,7 +20,7 @@
 
 #include "rtnl.h"
 
-enum { V4_AT = 12, DISCARD_PORT = 9, NEIGHBOUR_TRIES = 350, NEIGHBOUR_PAUSE_MS = 10 };
+enum { DISCARD_PORT = 9, NEIGHBOUR_TRIES = 350, NEIGHBOUR_PAUSE_MS = 10 };
 
 /* What is being looked for, and where the reason of a failure goes. */
 struct search {
@@ -43,16 +43,9 @@ __attribute__((format(printf, 3, 4))) static int because(const struct search *se
 	return error;
 }
 
-const char *xa_gid_text(const struct in6_addr *gid, char text[INET6_ADDRSTRLEN])
-{
-	if (IN6_IS_ADDR_V4MAPPED(gid))
-		return inet_ntop(AF_INET, gid->s6_addr + V4_AT, text, INET6_ADDRSTRLEN);
-	return inet_ntop(AF_INET6, gid, text, INET6_ADDRSTRLEN);
-}
-
 static const char *peer_text(const struct search *search, char *text)
 {
-	return xa_gid_text(&search->path->peer, text);
+	return xa_ip_text(&search->path->peer, text);
 }
 
 /* An ioctl on the interface. Returns 0 or a negative errno. */
@@ -122,18 +115,22 @@ static int find_route(struct search *search)
 	return search->route.type == RTN_UNICAST ? 0 : refuse_route(search, -EHOSTUNREACH);
 }
 
-static bool is_address(const struct sockaddr *socket_address, const struct in6_addr *gid)
+static bool is_address(const struct sockaddr *address, const struct xa_ip *ip)
 {
-	if (!socket_address)
+	struct xa_ip own;
+
+	if (!address)
 		return false;
-	if (socket_address->sa_family == AF_INET && IN6_IS_ADDR_V4MAPPED(gid))
-		return !memcmp(&((const struct sockaddr_in *)socket_address)->sin_addr,
-			       gid->s6_addr + V4_AT, 4);
-	return socket_address->sa_family == AF_INET6 &&
-	       IN6_ARE_ADDR_EQUAL(&((const struct sockaddr_in6 *)socket_address)->sin6_addr, gid);
+	if (address->sa_family == AF_INET)
+		xa_ip_from_v4(&own, &((const struct sockaddr_in *)address)->sin_addr);
+	else if (address->sa_family == AF_INET6)
+		xa_ip_from_v6(&own, &((const struct sockaddr_in6 *)address)->sin6_addr);
+	else
+		return false;
+	return xa_ip_equal(&own, ip);
 }
 
-static bool interface_has(const char *ifname, const struct in6_addr *gid)
+static bool interface_has(const char *ifname, const struct xa_ip *ip)
 {
 	struct ifaddrs *list, *entry;
 	bool found = false;
@@ -141,23 +138,30 @@ static bool interface_has(const char *ifname, const struct in6_addr *gid)
 	if (getifaddrs(&list))
 		return false;
 	for (entry = list; entry && !found; entry = entry->ifa_next)
-		found = !strcmp(entry->ifa_name, ifname) && is_address(entry->ifa_addr, gid);
+		found = !strcmp(entry->ifa_name, ifname) && is_address(entry->ifa_addr, ip);
 	freeifaddrs(list);
 	return found;
 }
 
+static bool is_unset(const struct xa_ip *ip)
+{
+	static const struct xa_ip unset = {.family = XA_IPV6};
+
+	return xa_ip_equal(ip, &unset);
+}
+
 static int find_local(struct search *search)
 {
-	struct in6_addr *local = &search->path->local;
-	bool is_v4 = IN6_IS_ADDR_V4MAPPED(&search->path->peer);
+	struct xa_ip *local = &search->path->local;
+	bool is_v4 = search->path->peer.family == XA_IPV4;
 	char text[INET6_ADDRSTRLEN];
 
-	if (!IN6_IS_ADDR_UNSPECIFIED(local)) {
+	if (!is_unset(local)) {
 		if (interface_has(search->ifname, local))
 			return 0;
 		return because(search, -EADDRNOTAVAIL,
 			       "%s is no address of interface '%s'; see 'ip address'",
-			       xa_gid_text(local, text), search->ifname);
+			       xa_ip_text(local, text), search->ifname);
 	}
 	if (!search->route.has_source || !interface_has(search->ifname, &search->route.source))
 		return because(search, -EADDRNOTAVAIL,
@@ -168,24 +172,25 @@ static int find_local(struct search *search)
 	return 0;
 }
 
-socklen_t xa_gid_sockaddr(const struct in6_addr *gid, uint16_t port, int ifindex,
-			  struct sockaddr_storage *address)
+socklen_t xa_ip_sockaddr(const struct xa_ip *ip, uint16_t port, int ifindex,
+			 struct sockaddr_storage *address)
 {
 	struct sockaddr_in *v4 = (struct sockaddr_in *)address;
 	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+	__be16 port_be = htons(port);
 
 	memset(address, 0, sizeof(*address));
-	if (IN6_IS_ADDR_V4MAPPED(gid)) {
+	if (ip->family == XA_IPV4) {
 		v4->sin_family = AF_INET;
-		v4->sin_port = htons(port);
-		memcpy(&v4->sin_addr, gid->s6_addr + V4_AT, sizeof(v4->sin_addr));
+		memcpy(&v4->sin_port, &port_be, sizeof(port_be));
+		memcpy(&v4->sin_addr, &ip->gid[XA_GID_V4_WORD], sizeof(v4->sin_addr));
 		return sizeof(*v4);
 	}
 	v6->sin6_family = AF_INET6;
-	v6->sin6_port = htons(port);
-	v6->sin6_addr = *gid;
-	if (IN6_IS_ADDR_LINKLOCAL(gid))
-		v6->sin6_scope_id = ifindex;
+	memcpy(&v6->sin6_port, &port_be, sizeof(port_be));
+	memcpy(&v6->sin6_addr, ip->gid, sizeof(v6->sin6_addr));
+	/* Only link-local addresses need it; elsewhere it does no harm. */
+	v6->sin6_scope_id = ifindex;
 	return sizeof(*v6);
 }
 
@@ -193,7 +198,7 @@ socklen_t xa_gid_sockaddr(const struct in6_addr *gid, uint16_t port, int ifindex
 static void provoke(const struct search *search)
 {
 	struct sockaddr_storage to;
-	socklen_t len = xa_gid_sockaddr(&search->route.nexthop, DISCARD_PORT, search->ifindex, &to);
+	socklen_t len = xa_ip_sockaddr(&search->route.nexthop, DISCARD_PORT, search->ifindex, &to);
 	int fd = socket(to.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -225,7 +230,7 @@ static int find_neighbour(struct search *search)
 		search, -EHOSTUNREACH,
 		"%s does not tell its MAC address on '%s'; check that it is up and in the same "
 		"network, or add it with 'ip neighbour add'",
-		xa_gid_text(&search->route.nexthop, text), search->ifname);
+		xa_ip_text(&search->route.nexthop, text), search->ifname);
 }
 
 int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex, char why[XATOMIC_WHY_LEN])

@@ -21,11 +21,8 @@ int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex,
 /* Is this a veth that no XDP program is attached to? Then frames sent to it by XDP_TX may vanish. */
 bool xa_is_plain_veth(int ifindex);
 
-/* The socket address of a GID, of its own family. Returns its length. */
-socklen_t xa_gid_sockaddr(const struct in6_addr *gid, uint16_t port, int ifindex,
-			  struct sockaddr_storage *address);
-
-/* An address in its own family's text form, from its GID. */
-const char *xa_gid_text(const struct in6_addr *gid, char text[INET6_ADDRSTRLEN]);
+/* The socket address, of its own family. Returns its length. */
+socklen_t xa_ip_sockaddr(const struct xa_ip *ip, uint16_t port, int ifindex,
+			 struct sockaddr_storage *address);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { MESSAGE_MAX = 8192, V4_AT = 12, MAC_LEN = 6 };
+enum { MESSAGE_MAX = 8192, MAC_LEN = 6 };
 
 /* A message under construction, or an answer. */
 struct message {
@@ -39,33 +39,25 @@ static void add(struct message *message, uint16_t type, const void *data, size_t
 	message->header.nlmsg_len = at + RTA_SPACE(len);
 }
 
-static bool is_v4(const struct in6_addr *gid)
+static int family_of(const struct xa_ip *ip)
 {
-	return IN6_IS_ADDR_V4MAPPED(gid);
+	return ip->family == XA_IPV4 ? AF_INET : AF_INET6;
 }
 
-static int family_of(const struct in6_addr *gid)
+static void add_address(struct message *message, uint16_t type, const struct xa_ip *ip)
 {
-	return is_v4(gid) ? AF_INET : AF_INET6;
+	if (ip->family == XA_IPV4)
+		add(message, type, &ip->gid[XA_GID_V4_WORD], sizeof(struct in_addr));
+	else
+		add(message, type, ip->gid, sizeof(struct in6_addr));
 }
 
-static void add_address(struct message *message, uint16_t type, const struct in6_addr *gid)
+static void read_address(const struct rtattr *attr, struct xa_ip *ip)
 {
-	size_t skip = is_v4(gid) ? V4_AT : 0;
-
-	add(message, type, gid->s6_addr + skip, sizeof(*gid) - skip);
-}
-
-static void read_address(const struct rtattr *attr, int family, struct in6_addr *gid)
-{
-	size_t skip = family == AF_INET ? V4_AT : 0;
-
-	if (RTA_PAYLOAD(attr) != sizeof(*gid) - skip)
-		return;
-	memset(gid, 0, sizeof(*gid));
-	if (skip)
-		gid->s6_addr[10] = gid->s6_addr[11] = 0xff;
-	memcpy(gid->s6_addr + skip, RTA_DATA(attr), sizeof(*gid) - skip);
+	if (RTA_PAYLOAD(attr) == sizeof(struct in_addr))
+		xa_ip_from_v4(ip, RTA_DATA(attr));
+	else if (RTA_PAYLOAD(attr) == sizeof(struct in6_addr))
+		xa_ip_from_v6(ip, RTA_DATA(attr));
 }
 
 /* Sends the message and puts the answer in its place. Returns 0 or a negative errno. */
@@ -99,7 +91,7 @@ int xa_rtnl_open(void)
 	return fd;
 }
 
-int xa_rtnl_route(int fd, int ifindex, const struct in6_addr *destination, struct xa_route *route)
+int xa_rtnl_route(int fd, int ifindex, const struct xa_ip *destination, struct xa_route *route)
 {
 	struct message message;
 	struct rtmsg *body = begin(&message, RTM_GETROUTE, sizeof(*body));
@@ -107,7 +99,7 @@ int xa_rtnl_route(int fd, int ifindex, const struct in6_addr *destination, struc
 	int error, len;
 
 	body->rtm_family = family_of(destination);
-	body->rtm_dst_len = is_v4(destination) ? 32 : 128;
+	body->rtm_dst_len = destination->family == XA_IPV4 ? 32 : 128;
 	add_address(&message, RTA_DST, destination);
 	add(&message, RTA_OIF, &ifindex, sizeof(ifindex));
 	error = ask(fd, &message, RTM_NEWROUTE, sizeof(*body));
@@ -117,10 +109,10 @@ int xa_rtnl_route(int fd, int ifindex, const struct in6_addr *destination, struc
 	len = RTM_PAYLOAD(&message.header);
 	for (attr = RTM_RTA(body); RTA_OK(attr, len); attr = RTA_NEXT(attr, len)) {
 		if (attr->rta_type == RTA_GATEWAY)
-			read_address(attr, body->rtm_family, &route->nexthop);
+			read_address(attr, &route->nexthop);
 		if (attr->rta_type != RTA_PREFSRC)
 			continue;
-		read_address(attr, body->rtm_family, &route->source);
+		read_address(attr, &route->source);
 		route->has_source = true;
 	}
 	return 0;
@@ -133,7 +125,7 @@ static int neighbour_error(uint16_t state)
 	return state & NUD_INCOMPLETE ? -EAGAIN : -ENOENT;
 }
 
-int xa_rtnl_neighbour(int fd, int ifindex, const struct in6_addr *address, uint8_t mac[6])
+int xa_rtnl_neighbour(int fd, int ifindex, const struct xa_ip *address, uint8_t mac[6])
 {
 	const uint16_t valid =
 		NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
