@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * frame.h - requests and responses as Ethernet frames.
+ */
+#ifndef XATOMIC_REQUESTER_FRAME_H
+#define XATOMIC_REQUESTER_FRAME_H
+
+#include <stdint.h>
+
+#include "engine.h"
+#include "lib/address.h"
+
+enum { XA_FRAME_MAX = 128, XA_MAC_LEN = 6, XA_MAX_VLANS = 2 };
+
+/* Between which ends a queue pair's packets travel: an address vector and both QPNs. */
+struct xa_path {
+	uint8_t smac[XA_MAC_LEN], dmac[XA_MAC_LEN];
+	unsigned int vlans;
+	uint16_t vlan_tpid[XA_MAX_VLANS], vlan_tci[XA_MAX_VLANS];
+	struct xa_ip local, peer; /* of one family */
+	uint32_t lqpn, rqpn;
+	uint16_t pkey;
+};
+
+/* A request's frame with all that does not change from packet to packet filled in. */
+struct xa_template {
+	uint8_t bytes[XA_FRAME_MAX];
+	uint32_t l3, roce, len; /* offsets of the IP header and of BTH; length of the frame */
+	uint32_t ip_sum;        /* unfolded sum of the IPv4 header but for identification */
+};
+
+void xa_template_init(struct xa_template *template, const struct xa_path *path);
+
+/*
+ * Writes the request's frame, template->len bytes. The IPv4 identification is the low half of the PSN, so
+ * that the same request is always the same frame. MigReq is 0 as in rxe, AckReq 1.
+ */
+void xa_frame_build(const struct xa_template *template, const struct xa_request *request,
+		    uint8_t *frame);
+
+/*
+ * UDP source port of a connection, 0xc000-0xffff: as RoCEv2 drivers derive it from a symmetric hash of both
+ * QPNs when there is no flow label, so that a flow has one path, and both directions the same port
+ * (ib_verbs.h: rdma_calc_flow_label, rdma_flow_label_to_udp_sport).
+ */
+uint16_t xa_udp_sport(uint32_t lqpn, uint32_t rqpn);
+
+/*
+ * Reads an ACKNOWLEDGE or ATOMIC_ACKNOWLEDGE that travelled the path backwards. False: it is something else
+ * or fails a check that the receive side of rxe makes (addresses, header checksum, length, TVer, QPN,
+ * P_Key, ICRC); such packets are dropped in silence. 0-2 VLAN tags of any kind are accepted, as VLANs are
+ * the interface's matter; so is any UDP source port and, as the ICRC covers more, any UDP checksum.
+ */
+bool xa_frame_parse(const struct xa_path *path, const uint8_t *frame, size_t len,
+		    struct xa_response *response);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <linux/filter.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "netns.h"
+#include "qp.h"
+#include "route.h"
+#include "xatomic/wire.h"
+
+void xatomic_qp_attr_init(struct xatomic_qp_attr *attr)
+{
+	*attr = (struct xatomic_qp_attr){
+		.pkey = XA_PKEY_DEFAULT,
+		.max_rd_atomic = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = XA_RNR_RETRY_ENDLESS,
+		.max_send_wr = 128,
+	};
+}
+
+static struct xa_ip ip_of(const struct in6_addr *gid)
+{
+	struct xa_ip ip;
+
+	xa_ip_from_v6(&ip, gid);
+	return ip;
+}
+
+static bool is_qpn(uint32_t qpn)
+{
+	return qpn > XA_QPN_GSI && qpn < XA_QPN_MULTICAST;
+}
+
+static const char *find_address_fault(const struct xatomic_qp_attr *attr)
+{
+	struct xa_ip peer = ip_of(&attr->peer), local = ip_of(&attr->local);
+
+	if (!xa_ip_is_host(&peer))
+		return "the peer must be the address of one host, not unspecified or multicast";
+	if (!IN6_IS_ADDR_UNSPECIFIED(&attr->local) && local.family != peer.family)
+		return "the local and the peer's address must be of one family";
+	return NULL;
+}
+
+/* The first number that is wrong, as a sentence; NULL: none. */
+static const char *find_fault(const struct xatomic_qp_attr *attr)
+{
+	if (!is_qpn(attr->qp_num) || !is_qpn(attr->dest_qp_num))
+		return "QPNs must be from 2 to 0xfffffe";
+	if (attr->sq_psn > XA_PSN_MASK)
+		return "the PSN must be from 0 to 0xffffff";
+	if (!(attr->pkey & XA_PKEY_BASE_MASK))
+		return "the P_Key must not have 15 low bits of 0";
+	if (!attr->max_rd_atomic || attr->max_rd_atomic > XATOMIC_MAX_RD_ATOMIC)
+		return "max_rd_atomic must be from 1 to 128";
+	if (attr->timeout > 31)
+		return "the timeout must be from 0 to 31";
+	if (attr->retry_cnt > 7 || attr->rnr_retry > 7)
+		return "retry counts must be from 0 to 7";
+	if (!attr->max_send_wr || attr->max_send_wr > XA_MAX_SEND_WR)
+		return "the send queue must have from 1 to 1048576 slots";
+	return attr->vlans > XA_MAX_VLANS ? "there can be two VLAN tags at most" : NULL;
+}
+
+int xa_qp_check_attr(const struct xatomic_qp_attr *attr, char why[XATOMIC_WHY_LEN])
+{
+	const char *fault = attr->ifname ? find_fault(attr) : "the interface is missing";
+
+	if (!fault)
+		fault = find_address_fault(attr);
+	if (!fault)
+		return 0;
+	snprintf(why, XATOMIC_WHY_LEN, "%s", fault);
+	return -EINVAL;
+}
+
+static void fill_path(const struct xatomic_qp_attr *attr, struct xa_path *path)
+{
+	*path = (struct xa_path){
+		.vlans = attr->vlans,
+		.local = ip_of(&attr->local),
+		.peer = ip_of(&attr->peer),
+		.lqpn = attr->qp_num,
+		.rqpn = attr->dest_qp_num,
+		.pkey = attr->pkey,
+	};
+	memcpy(path->vlan_tpid, attr->vlan_tpid, sizeof(path->vlan_tpid));
+	memcpy(path->vlan_tci, attr->vlan_tci, sizeof(path->vlan_tci));
+}
+
+/*
+ * The kernel's own stack sees the responses too, and answers a port that nobody has with ICMP. So somebody
+ * has it here: a socket that takes nothing in. Somebody else may have it as well, which does as well.
+ */
+static int hold_port(const struct xa_ip *local, int ifindex)
+{
+	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = {.len = 1, .filter = &drop};
+	struct sockaddr_storage address;
+	socklen_t len = xa_ip_sockaddr(local, XA_ROCE_PORT, ifindex, &address);
+	int fd = socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+	if (!setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) &&
+	    !bind(fd, (struct sockaddr *)&address, len))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int open_transport(const struct xa_path *path, int ifindex, struct xa_transport **transport,
+			  char *why)
+{
+	int error = xa_packet_open(ifindex, path->lqpn, transport);
+
+	if (error == -EPERM)
+		snprintf(why, XATOMIC_WHY_LEN,
+			 "packet sockets need CAP_NET_RAW, which this process lacks; run it as "
+			 "root");
+	else if (error)
+		snprintf(why, XATOMIC_WHY_LEN, "the kernel refused a packet socket: %s",
+			 strerror(-error));
+	return error;
+}
+
+/* In the right network namespace. */
+static int open_here(const struct xatomic_qp_attr *attr, struct xatomic_qp **qp, char *why)
+{
+	struct xa_transport *transport;
+	struct xa_path path;
+	int ifindex, error;
+
+	fill_path(attr, &path);
+	error = xa_route_find(attr->ifname, &path, &ifindex, why);
+	if (!error)
+		error = open_transport(&path, ifindex, &transport, why);
+	if (error)
+		return error;
+	error = xa_qp_create(attr, &path, transport, qp);
+	if (error) {
+		transport->ops->close(transport);
+		snprintf(why, XATOMIC_WHY_LEN, "there is no memory for a queue pair");
+		return error;
+	}
+	(*qp)->ifindex = ifindex;
+	(*qp)->port_fd = hold_port(&path.local, ifindex);
+	return 0;
+}
+
+static int refuse_netns(const char *netns, int error, char *why)
+{
+	if (error == -ENOENT)
+		snprintf(why, XATOMIC_WHY_LEN,
+			 "there is no network namespace '%s'; see 'ip netns list'", netns);
+	else if (error == -EPERM || error == -EACCES)
+		snprintf(why, XATOMIC_WHY_LEN,
+			 "entering a network namespace needs CAP_SYS_ADMIN, which this process "
+			 "lacks; run it as root");
+	else
+		snprintf(why, XATOMIC_WHY_LEN, "the network namespace '%s' cannot be entered: %s",
+			 netns, strerror(-error));
+	return error;
+}
+
+static int open_in_netns(const struct xatomic_qp_attr *attr, struct xatomic_qp **qp, char *why)
+{
+	char *netns = strdup(attr->netns);
+	int home = netns ? xa_netns_enter(netns) : -ENOMEM, error;
+
+	if (home < 0) {
+		free(netns);
+		return refuse_netns(attr->netns, home, why);
+	}
+	error = open_here(attr, qp, why);
+	xa_netns_leave(home);
+	if (error)
+		free(netns);
+	else
+		(*qp)->netns = netns;
+	return error;
+}
+
+int xatomic_qp_open(const struct xatomic_qp_attr *attr, struct xatomic_qp **qp,
+		    char why[XATOMIC_WHY_LEN])
+{
+	int error = xa_qp_check_attr(attr, why);
+
+	if (error)
+		return error;
+	return attr->netns ? open_in_netns(attr, qp, why) : open_here(attr, qp, why);
+}
+
+static bool is_deaf(const struct xatomic_qp *qp)
+{
+	int home;
+	bool deaf;
+
+	if (!qp->netns)
+		return xa_is_plain_veth(qp->ifindex);
+	home = xa_netns_enter(qp->netns);
+	if (home < 0)
+		return false;
+	deaf = xa_is_plain_veth(qp->ifindex);
+	xa_netns_leave(home);
+	return deaf;
+}
+
+static bool has_heard(const struct xatomic_qp_counters *c)
+{
+	return c->acks || c->sequence_naks || c->implied_naks || c->rnr_naks || c->ignored ||
+	       c->rejected;
+}
+
+int xatomic_qp_hint(const struct xatomic_qp *qp, char hint[XATOMIC_WHY_LEN])
+{
+	hint[0] = '\0';
+	if (has_heard(&qp->engine.counters) || !is_deaf(qp))
+		return 0;
+	snprintf(hint, XATOMIC_WHY_LEN,
+		 "the interface is a veth without an XDP program, where replies that the other end "
+		 "sends by XDP_TX get lost; attach one that passes everything");
+	return 1;
+}

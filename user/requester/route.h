@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * route.h - what the kernel knows about the way to a peer: interface, own address, next hop, its MAC
+ * address. All in the calling thread's network namespace.
+ */
+#ifndef XATOMIC_REQUESTER_ROUTE_H
+#define XATOMIC_REQUESTER_ROUTE_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+#include "frame.h"
+
+/*
+ * Fills smac, dmac and, if it is all zeros, local of `path`, whose peer is given. Returns 0 with the index of
+ * the interface in *ifindex, or a negative errno with a sentence in `why`.
+ */
+int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex,
+		  char why[XATOMIC_WHY_LEN]);
+
+/* Is this a veth that no XDP program is attached to? Then frames sent to it by XDP_TX may vanish. */
+bool xa_is_plain_veth(int ifindex);
+
+/* The socket address, of its own family. Returns its length. */
+socklen_t xa_ip_sockaddr(const struct xa_ip *ip, uint16_t port, int ifindex,
+			 struct sockaddr_storage *address);
+
+#endif
