@@ -155,12 +155,11 @@ static inline __u32 xa_rc_header_len(__u8 opcode)
 	case XA_OP_WRITE_FIRST:
 	case XA_OP_WRITE_ONLY:
 	case XA_OP_READ_REQUEST:
+	case XA_OP_ATOMIC_WRITE:
 		return sizeof(struct xa_bth) + sizeof(struct xa_reth);
 	case XA_OP_WRITE_ONLY_IMM:
 	case XA_OP_FLUSH:
 		return sizeof(struct xa_bth) + sizeof(struct xa_reth) + 4;
-	case XA_OP_ATOMIC_WRITE:
-		return sizeof(struct xa_bth) + sizeof(struct xa_reth) + 8;
 	case XA_OP_CMP_SWAP:
 	case XA_OP_FETCH_ADD:
 		return sizeof(struct xa_bth) + sizeof(struct xa_atmeth);
