@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rows_access.c - what a request with the expected PSN may not do: a fatal NAK each, and the edges where
+ * it just may.
+ */
+#include "row.h"
+
+#define OPCODE    "IBA table 58: operation not supported is an invalid request"
+#define QP_ACCESS "rxe check_op_valid: QP needs remote atomic access, else invalid request"
+#define RKEY      "rxe lookup_mr: index and whole key, valid region; else remote access error"
+#define PD        "rxe lookup_mr: region and QP in one protection domain; else remote access error"
+#define MR_ACCESS "rxe lookup_mr: region needs remote atomic access, else remote access error"
+#define BOUNDS    "rxe mr_check_range: by subtraction, as iova + length may wrap"
+#define ALIGNMENT "rxe_mr_do_atomic_op: address modulo 8, else invalid request"
+
+#define TOP_IOVA (0ull - SCENE_LENGTH)
+
+static const struct row rows[] = {
+	{"SEND ONLY", OPCODE, R(opcode), .before = {SET(packet.opcode, XA_OP_SEND_ONLY)}},
+	{"SEND ONLY without a byte: the NAK is longer", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_SEND_ONLY), SET(packet.body_len, 0)}},
+	{"SEND ONLY without a byte, with a trailer", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_SEND_ONLY), SET(packet.body_len, 0),
+		    SET(packet.trailer, 2)}},
+	{"SEND ONLY of 1024 bytes", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_SEND_ONLY), SET(packet.body_len, 1024)}},
+	{"WRITE ONLY", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_WRITE_ONLY), SET(packet.body_len, 24)}},
+	{"READ", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_READ_REQUEST), SET(packet.body_len, 16)}},
+	{"ATOMIC WRITE", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_ATOMIC_WRITE), SET(packet.body_len, 24)}},
+	{"reserved opcode 0x15", OPCODE, R(opcode), .before = {SET(packet.opcode, 0x15)}},
+	{"reserved opcode 0x1f", OPCODE, R(opcode), .before = {SET(packet.opcode, 0x1f)}},
+	{"SEND with MigReq and SE", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_SEND_ONLY), SET(packet.flags, 0xc0)}},
+	{"SEND with pad", OPCODE, R(opcode),
+	 .before = {SET(packet.opcode, XA_OP_SEND_ONLY), SET(packet.flags, 0x30),
+		    SET(packet.body_len, 4)}},
+
+	{"QP without any access", QP_ACCESS, R(qp_access), .before = {SET(qp.access, 0)}},
+	{"QP with all access but atomic", QP_ACCESS, R(qp_access),
+	 .before = {SET(qp.access, 0xff & ~XA_ACCESS_ATOMIC)}},
+	{"QP with all access", QP_ACCESS, R(executed), .before = {SET(qp.access, 0xff)}},
+	{"CAS on a QP without access", QP_ACCESS, R(qp_access), .prepare = scene_make_cas,
+	 .before = {SET(qp.access, 0)}},
+
+	{"rkey 0", RKEY, R(rkey), .before = {SET(packet.rkey, 0)}},
+	{"rkey of another key byte", RKEY, R(rkey), .before = {SET(packet.rkey, SCENE_RKEY ^ 1)}},
+	{"rkey whose index is beyond the table", RKEY, R(rkey),
+	 .before = {SET(packet.rkey, SCENE_MRS << 8 | 0xa7)}},
+	{"rkey whose index is the largest", RKEY, R(rkey),
+	 .before = {SET(packet.rkey, 0xffffffa7)}},
+	{"rkey whose index is right modulo 2^16", RKEY, R(rkey),
+	 .before = {SET(packet.rkey, SCENE_RKEY | 0x01000000)}},
+	{"rkey of the region before", RKEY, R(rkey),
+	 .before = {SET(packet.rkey, SCENE_RKEY - 0x100)}},
+	{"region that is free", RKEY, R(rkey), .before = {SET(mr.state, XA_MR_FREE)}},
+	{"region of an unknown state", RKEY, R(rkey), .before = {SET(mr.state, 2)}},
+	{"region with another key since", RKEY, R(rkey), .before = {SET(mr.rkey, SCENE_RKEY + 9)}},
+	{"region whose words are gone", RKEY, R(rkey), .before = {SET(has_words, 0)}},
+	{"CAS with a wrong rkey", RKEY, R(rkey), .prepare = scene_make_cas,
+	 .before = {SET(packet.rkey, SCENE_RKEY ^ 0x80)}},
+
+	{"region of another domain", PD, R(pd), .before = {SET(mr.pdn, SCENE_PDN + 1)}},
+	{"QP of another domain", PD, R(pd), .before = {SET(qp.pdn, SCENE_PDN + 0x10000)}},
+	{"both in domain 0xffffffff", PD, R(executed),
+	 .before = {SET(mr.pdn, 0xffffffff), SET(qp.pdn, 0xffffffff)}},
+	{"both in domain 0", PD, R(executed), .before = {SET(mr.pdn, 0), SET(qp.pdn, 0)}},
+	{"region without any access", MR_ACCESS, R(mr_access), .before = {SET(mr.access, 0)}},
+	{"region with all access but atomic", MR_ACCESS, R(mr_access),
+	 .before = {SET(mr.access, 0xffff & ~XA_ACCESS_ATOMIC)}},
+	{"region with all access", MR_ACCESS, R(executed), .before = {SET(mr.access, 0xffff)}},
+
+	{"first word", BOUNDS, R(executed), .before = {SET(packet.va, SCENE_IOVA)}},
+	{"last word", BOUNDS, R(executed),
+	 .before = {SET(packet.va, SCENE_IOVA + SCENE_LENGTH - 8)}},
+	{"just behind the last word", BOUNDS, R(bounds),
+	 .before = {SET(packet.va, SCENE_IOVA + SCENE_LENGTH)}},
+	{"last word but one byte", BOUNDS, R(bounds),
+	 .before = {SET(packet.va, SCENE_IOVA + SCENE_LENGTH - 7)}},
+	{"last byte", BOUNDS, R(bounds), .before = {SET(packet.va, SCENE_IOVA + SCENE_LENGTH - 1)}},
+	{"word before the first", BOUNDS, R(bounds), .before = {SET(packet.va, SCENE_IOVA - 8)}},
+	{"byte before the first", BOUNDS, R(bounds), .before = {SET(packet.va, SCENE_IOVA - 1)}},
+	{"address 0", BOUNDS, R(bounds), .before = {SET(packet.va, 0)}},
+	{"highest word", BOUNDS, R(bounds), .before = {SET(packet.va, -8ull)}},
+	{"highest byte", BOUNDS, R(bounds), .before = {SET(packet.va, -1ull)}},
+	{"index right modulo 2^32", BOUNDS, R(bounds),
+	 .before = {SET(packet.va, SCENE_VA + (8ull << 32))}},
+	{"offset right modulo 2^32", BOUNDS, R(bounds),
+	 .before = {SET(packet.va, SCENE_VA + (1ull << 32))}},
+	{"offset right modulo 2^63", BOUNDS, R(bounds),
+	 .before = {SET(packet.va, SCENE_VA ^ (1ull << 63))}},
+	{"region at 0: first word", BOUNDS, R(executed),
+	 .before = {SET(mr.iova, 0), SET(packet.va, 0)}},
+	{"region at 0: last word", BOUNDS, R(executed),
+	 .before = {SET(mr.iova, 0), SET(packet.va, SCENE_LENGTH - 8)}},
+	{"region at 0: behind it", BOUNDS, R(bounds),
+	 .before = {SET(mr.iova, 0), SET(packet.va, SCENE_LENGTH)}},
+	{"region at 0: highest word", BOUNDS, R(bounds),
+	 .before = {SET(mr.iova, 0), SET(packet.va, -8ull)}},
+	{"region up to 2^64: first word", BOUNDS, R(executed),
+	 .before = {SET(mr.iova, TOP_IOVA), SET(packet.va, TOP_IOVA)}},
+	{"region up to 2^64: last word", BOUNDS, R(executed),
+	 .before = {SET(mr.iova, TOP_IOVA), SET(packet.va, -8ull)}},
+	{"region up to 2^64: last byte", BOUNDS, R(bounds),
+	 .before = {SET(mr.iova, TOP_IOVA), SET(packet.va, -1ull)}},
+	{"region up to 2^64: address 0", BOUNDS, R(bounds),
+	 .before = {SET(mr.iova, TOP_IOVA), SET(packet.va, 0)}},
+	{"region up to 2^64: word before it", BOUNDS, R(bounds),
+	 .before = {SET(mr.iova, TOP_IOVA), SET(packet.va, TOP_IOVA - 8)}},
+	{"region of one word", BOUNDS, R(executed),
+	 .before = {SET(mr.length, 8), SET(packet.va, SCENE_IOVA)}},
+	{"region of one word: one byte on", BOUNDS, R(bounds),
+	 .before = {SET(mr.length, 8), SET(packet.va, SCENE_IOVA + 1)}},
+	{"region of one word: next word", BOUNDS, R(bounds),
+	 .before = {SET(mr.length, 8), SET(packet.va, SCENE_IOVA + 8)}},
+	{"region of no word", BOUNDS, R(bounds),
+	 .before = {SET(mr.length, 0), SET(packet.va, SCENE_IOVA)}},
+	{"region of seven bytes", BOUNDS, R(bounds),
+	 .before = {SET(mr.length, 7), SET(packet.va, SCENE_IOVA)}},
+	{"region that claims more words than it has", BOUNDS, R(bounds),
+	 .before = {SET(mr.length, SCENE_LENGTH + 8), SET(packet.va, SCENE_IOVA + SCENE_LENGTH)}},
+	{"CAS out of bounds", BOUNDS, R(bounds), .prepare = scene_make_cas,
+	 .before = {SET(packet.va, 8)}},
+
+	{"address + 1", ALIGNMENT, R(alignment), .before = {SET(packet.va, SCENE_VA + 1)}},
+	{"address + 2", ALIGNMENT, R(alignment), .before = {SET(packet.va, SCENE_VA + 2)}},
+	{"address + 3", ALIGNMENT, R(alignment), .before = {SET(packet.va, SCENE_VA + 3)}},
+	{"address + 4", ALIGNMENT, R(alignment), .before = {SET(packet.va, SCENE_VA + 4)}},
+	{"address + 5", ALIGNMENT, R(alignment), .before = {SET(packet.va, SCENE_VA + 5)}},
+	{"address + 6", ALIGNMENT, R(alignment), .before = {SET(packet.va, SCENE_VA + 6)}},
+	{"address + 7", ALIGNMENT, R(alignment), .before = {SET(packet.va, SCENE_VA + 7)}},
+	{"CAS of address + 4", ALIGNMENT, R(alignment), .prepare = scene_make_cas,
+	 .before = {SET(packet.va, SCENE_VA + 4)}},
+};
+
+TABLE(access_table, rows);
