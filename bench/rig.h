@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rig.h - the bench's own small responder: a private network namespace with veth pairs, the responder
+ * program loaded from its skeleton, QPs and MRs written straight into its maps. Nothing is pinned and
+ * everything goes when the process ends.
+ *
+ * Functions return 0 or -1 after a message on stderr.
+ */
+#ifndef XATOMIC_BENCH_RIG_H
+#define XATOMIC_BENCH_RIG_H
+
+#include <stdint.h>
+
+#include "xatomic/abi.h"
+
+struct responder_bpf;
+
+#define RIG_PAIRS 2 /* veth pairs: node I and responder I, one for each CPU that sends */
+
+struct rig {
+	struct responder_bpf *responder;
+	uint32_t max_qps;
+	uint32_t max_mrs;
+	struct xa_qp *qps; /* mapped */
+	int node_if[RIG_PAIRS];
+	int resp_if[RIG_PAIRS];
+};
+
+struct rig_mr {
+	uint32_t rkey;
+	int fd;
+	uint64_t words;
+	uint64_t *word; /* mapped */
+};
+
+int rig_open(struct rig *rig, uint32_t max_qps, uint32_t max_mrs);
+void rig_close(struct rig *rig);
+
+/* Registers `words` words at iova 0 under index `index`. */
+int rig_add_mr(struct rig *rig, uint32_t index, uint64_t words, struct rig_mr *mr);
+void rig_del_mr(struct rig *rig, struct rig_mr *mr);
+
+/* QPN of the QP with this index; its peer's QPN is the same. */
+uint32_t rig_qpn(const struct rig *rig, uint32_t index);
+
+/* A fresh QP: expected PSN 0, MSN 0, empty window. What had the index before is gone. */
+int rig_add_qp(struct rig *rig, uint32_t index, enum xa_family family, uint8_t depth);
+
+/* Sum over all CPUs of the counter of one reason. */
+uint64_t rig_count(struct rig *rig, enum xa_class class, enum xa_reason reason);
+
+/* Native XDP program of an interface of the rig; -1 takes it off. */
+int rig_attach(int ifindex, int prog_fd);
+
+#endif
