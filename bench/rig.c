@@ -37,7 +37,8 @@ static int make_links(struct rig *rig)
 		snprintf(command, sizeof(command),
 			 "ip link add resp%d address 02:00:00:00:01:01 type veth "
 			 "peer name node%d address 02:00:00:00:01:02 && "
-			 "ip link set resp%d addrgenmode none && ip link set node%d addrgenmode none && "
+			 "ip link set resp%d addrgenmode none && ip link set node%d addrgenmode "
+			 "none && "
 			 "ip link set resp%d up && ip link set node%d up",
 			 i, i, i, i, i, i);
 		if (system(command))

@@ -123,7 +123,7 @@ static int set_stream(struct traffic *t, const struct stream_run *run)
 	if (!streams)
 		return -1;
 	failed = bpf_map_lookup_elem(fd, &zero, streams);
-	streams[run->pair] = (struct stream){
+	streams[run->cpu] = (struct stream){
 		.first = run->pair * t->spec.flows,
 		.mask = t->spec.flows - 1,
 		.random = SEED + run->pair,
@@ -216,11 +216,11 @@ struct account {
 	uint64_t executed;
 	uint64_t replayed;
 	uint64_t naks;
-	uint64_t sum; /* of the words */
+	uint64_t sum;      /* of the words */
 	uint64_t messages; /* of the QPs' MSNs, modulo 2^24 each */
 };
 
-static int take_account(struct traffic *t, int pair, struct account *account)
+static int take_account(struct traffic *t, const struct stream_run *run, struct account *account)
 {
 	account->executed = rig_count(t->rig, class_of(t), XA_REASON_executed);
 	account->replayed = rig_count(t->rig, class_of(t), XA_REASON_replayed);
@@ -230,8 +230,8 @@ static int take_account(struct traffic *t, int pair, struct account *account)
 		account->sum += t->mr.word[i];
 	account->messages = 0;
 	for (uint32_t i = 0; i < t->spec.flows; i++)
-		account->messages += t->rig->qps[pair * t->spec.flows + i].msn;
-	return read_sink(t, pair, &account->sink);
+		account->messages += t->rig->qps[run->pair * t->spec.flows + i].msn;
+	return read_sink(t, run->cpu, &account->sink);
 }
 
 static int same(const struct traffic *t, const char *what, uint64_t is, uint64_t should)
@@ -273,13 +273,13 @@ int traffic_run(struct traffic *t, const struct stream_run *run, struct span *sp
 {
 	struct account before, after;
 
-	if (prepare(t, run, t->bpf->progs.sink) || take_account(t, run->pair, &before))
+	if (prepare(t, run, t->bpf->progs.sink) || take_account(t, run, &before))
 		return -1;
 	*span = span_begin();
 	if (send_frames(t, run, run->frames))
 		return -1;
 	span_end(span);
-	if (take_account(t, run->pair, &after))
+	if (take_account(t, run, &after))
 		return -1;
 	return check_account(t, run, &before, &after);
 }
@@ -416,8 +416,8 @@ static void expect(const struct traffic *t, struct expectation *all, uint32_t fr
 
 static int compare_answers(struct validation *v, const struct stream_run *run)
 {
-	struct ring_buffer *ring = ring_buffer__new(bpf_map__fd(v->traffic->bpf->maps.inspected),
-						    on_answer, v, NULL);
+	struct ring_buffer *ring =
+		ring_buffer__new(bpf_map__fd(v->traffic->bpf->maps.inspected), on_answer, v, NULL);
 	int failed;
 
 	if (!ring)
@@ -446,10 +446,11 @@ static int send_originals(struct traffic *t, const struct stream_run *run)
 	return failed ? -1 : 0;
 }
 
-int traffic_validate(struct traffic *t, enum route route)
+int traffic_validate(struct traffic *t, enum route route, int cpu)
 {
-	struct stream_run run = {.target = TARGET_RESPONDER, .route = route};
-	struct validation v = {.traffic = t, .frames = t->spec.flows > 128 ? t->spec.flows * 2 : 256};
+	struct stream_run run = {.target = TARGET_RESPONDER, .route = route, .cpu = cpu};
+	struct validation v = {.traffic = t,
+			       .frames = t->spec.flows > 128 ? t->spec.flows * 2 : 256};
 	int failed;
 
 	if (t->spec.kind == TRAFFIC_DUPLICATE && send_originals(t, &run))
@@ -474,9 +475,10 @@ static int run_time(int prog_fd, uint64_t *ns, uint64_t *count)
 	return 0;
 }
 
-int traffic_program_ns(struct traffic *t, enum target target, uint32_t frames, double *ns)
+int traffic_program_ns(struct traffic *t, int cpu, enum target target, uint32_t frames, double *ns)
 {
-	struct stream_run run = {.target = target, .route = ROUTE_PATH, .frames = frames};
+	struct stream_run run = {
+		.target = target, .route = ROUTE_PATH, .frames = frames, .cpu = cpu};
 	int prog = program_under_test(t, target), stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	uint64_t ns_before, ns_after, before, after;
 	struct span span;

@@ -27,9 +27,9 @@ struct stream_spec {
 
 /* What a frame meets. */
 enum target {
-	TARGET_BARE,	  /* nothing: sent as it is, stale; what the frames themselves cost */
+	TARGET_BARE,      /* nothing: sent as it is, stale; what the frames themselves cost */
 	TARGET_TRANSMIT,  /* written anew and sent */
-	TARGET_ECHO,	  /* written anew, addresses swapped and sent */
+	TARGET_ECHO,      /* written anew, addresses swapped and sent */
 	TARGET_RESPONDER, /* written anew, answered by xatomic */
 	TARGET_COUNT,
 };
@@ -46,6 +46,7 @@ struct stream_run {
 	enum target target;
 	enum route route;
 	int pair; /* veth pair, and which share of the flows */
+	int cpu;  /* that this thread is pinned to */
 	uint32_t frames;
 };
 
@@ -63,15 +64,16 @@ int traffic_open(struct traffic *traffic, struct rig *rig, const struct stream_s
 void traffic_close(struct traffic *traffic);
 
 /*
- * Sends frames of the flows of one pair from this thread, which must be pinned to the CPU of that number, and
+ * Sends frames of the flows of one pair from this thread, and
  * checks that each was answered in its kind, that every counter grew by as much, and that the words add up.
  */
 int traffic_run(struct traffic *traffic, const struct stream_run *run, struct span *span);
 
 /* Sends some frames to the responder and checks each byte that matters of each answer. */
-int traffic_validate(struct traffic *traffic, enum route route);
+int traffic_validate(struct traffic *traffic, enum route route, int cpu);
 
 /* Nanoseconds per run of the program under test alone, as the kernel counts them (BPF_ENABLE_STATS). */
-int traffic_program_ns(struct traffic *traffic, enum target target, uint32_t frames, double *ns);
+int traffic_program_ns(struct traffic *traffic, int cpu, enum target target, uint32_t frames,
+		       double *ns);
 
 #endif

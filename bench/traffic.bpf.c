@@ -22,7 +22,7 @@ const volatile __u32 l3_off = 14;
 const volatile __u32 bth_off = 42;
 const volatile bool ipv6;
 const volatile bool swap_by_parity; /* COMPARE_SWAP between 0 and 1, so that each succeeds */
-const volatile __u32 ip_sum;	    /* of the IPv4 header with identification 0, host order */
+const volatile __u32 ip_sum;        /* of the IPv4 header with identification 0, host order */
 const volatile enum traffic_kind kind = TRAFFIC_FRESH;
 const volatile __u64 va_mask; /* words are taken at random below it; 0: the template's word */
 const volatile __u32 psn_crc[3][256]; /* [0]: what hangs on the lowest byte of the PSN */
@@ -51,7 +51,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
+	__uint(max_entries, 1 << 21);
 } inspected SEC(".maps");
 
 struct {
@@ -259,12 +259,12 @@ int inspect(struct xdp_md *ctx)
 	if (!frame)
 		return XDP_DROP;
 	frame->length = length;
-	barrier_var(length); /* or both bounds become one test, which the verifier does not follow */
+	barrier_var(
+		length); /* or both bounds become one test, which the verifier does not follow */
 	if (length == 0)
 		length = 1;
 	barrier_var(length);
-	if (length > sizeof(frame->bytes) ||
-	    bpf_xdp_load_bytes(ctx, 0, frame->bytes, length)) {
+	if (length > sizeof(frame->bytes) || bpf_xdp_load_bytes(ctx, 0, frame->bytes, length)) {
 		bpf_ringbuf_discard(frame, 0);
 		return XDP_DROP;
 	}
