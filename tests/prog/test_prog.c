@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "capture.h"
+#include "configs.h"
 #include "row.h"
+#include "rxe.h"
 #include "sweep.h"
 #include "../lib/tap.h"
 
@@ -42,6 +44,8 @@ static int run(struct rig *rig, const char *pcap)
 		run_tables(rig);
 		run_sweeps(rig, XA_IPV4);
 		run_sweeps(rig, XA_IPV6);
+		run_configs();
+		run_rxe();
 		return 0;
 	}
 	err = capture_open(rig, pcap);
