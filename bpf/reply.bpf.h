@@ -33,12 +33,9 @@ static __always_inline void swap_macs(void *data)
 	half[5] = dst_low;
 }
 
-/* RFC 1071 over the 20 bytes of a header whose checksum field is 0. */
-static __always_inline __u16 ipv4_checksum(const struct iphdr *ip)
+/* RFC 1071 */
+static __always_inline __u16 fold_checksum(__u64 sum)
 {
-	const __u32 *word = (const void *)ip;
-	__u64 sum = (__u64)word[0] + word[1] + word[2] + word[3] + word[4];
-
 	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -46,18 +43,23 @@ static __always_inline __u16 ipv4_checksum(const struct iphdr *ip)
 	return ~sum;
 }
 
-/* Identification and DF stay as they came: the ICRC covers them and any value is good. */
+/*
+ * Identification and DF stay as they came: the ICRC covers them and any value is good. Whole words are
+ * stored, never read back: a load that overlaps a narrower store waits for it.
+ */
 static __always_inline void reply_ipv4(struct iphdr *ip, __u32 udp_len)
 {
-	__be32 requester = ip->saddr;
+	__u32 *word = (void *)ip;
+	__u32 source = word[4], destination = word[3];
+	__u32 first = *(__u8 *)ip | clear_ce(ip->tos) << 8 |
+		      (__u32)bpf_htons(sizeof(*ip) + udp_len) << 16;
+	__u32 third = REPLY_TTL | IPPROTO_UDP << 8;
+	__u64 sum = (__u64)first + word[1] + third + source + destination;
 
-	ip->tos = clear_ce(ip->tos);
-	ip->tot_len = bpf_htons(sizeof(*ip) + udp_len);
-	ip->ttl = REPLY_TTL;
-	ip->saddr = ip->daddr;
-	ip->daddr = requester;
-	ip->check = 0;
-	ip->check = ipv4_checksum(ip);
+	word[0] = first;
+	word[2] = third | (__u32)fold_checksum(sum) << 16;
+	word[3] = source;
+	word[4] = destination;
 }
 
 /* The ECN bits are bits 5..4 of the second byte. */
