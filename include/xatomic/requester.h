@@ -193,9 +193,9 @@ int xatomic_post_send(struct xatomic_qp *qp, const struct xatomic_wr *wr);
 int xatomic_ring_doorbell(struct xatomic_qp *qp);
 
 /*
- * Takes in what has arrived, lets the retry timer act, sends what may be sent, and takes up to `n`
- * completions off the completion queue: those of signaled requests, and of all that did not succeed, in
- * the order of posting. Does not block.
+ * Takes up to `n` completions off the completion queue: those of signaled requests, and of all that did not
+ * succeed, in the order of posting. When it is empty, takes in what has arrived, lets the retry timer act
+ * and sends what may be sent before. Does not block.
  * Returns their number, or a negative errno of the socket.
  */
 int xatomic_poll_cq(struct xatomic_qp *qp, int n, struct xatomic_wc *wc);

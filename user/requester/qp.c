@@ -118,10 +118,14 @@ static int work(struct xatomic_qp *qp)
 	return transmit(qp, now);
 }
 
+/* What has completed already needs no system call. */
 int xatomic_poll_cq(struct xatomic_qp *qp, int n, struct xatomic_wc *wc)
 {
-	int error = work(qp);
+	int taken = xa_engine_poll(&qp->engine, n, wc), error;
 
+	if (taken)
+		return taken;
+	error = work(qp);
 	return error ? error : xa_engine_poll(&qp->engine, n, wc);
 }
 
@@ -144,16 +148,21 @@ static int sleep_until(const struct xatomic_qp *qp, uint64_t end)
 int xatomic_wait(struct xatomic_qp *qp, int timeout_ms)
 {
 	uint64_t end = timeout_ms < 0 ? XA_NEVER : qp->clock() + timeout_ms * ns_per_ms;
-	int error = work(qp);
+	int error;
 
-	while (!error && !has_completion(qp)) {
+	while (!has_completion(qp)) {
+		error = work(qp);
+		if (error)
+			return error;
+		if (has_completion(qp))
+			break;
 		if (qp->clock() >= end)
 			return 0;
 		error = sleep_until(qp, end);
-		if (!error)
-			error = work(qp);
+		if (error)
+			return error;
 	}
-	return error ? error : 1;
+	return 1;
 }
 
 int xatomic_qp_fd(const struct xatomic_qp *qp)
