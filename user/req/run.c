@@ -134,14 +134,15 @@ static void explain_silence(const struct run *run, char *text)
 	const struct req_settings *settings = run->settings;
 	char peer[INET6_ADDRSTRLEN], local[INET6_ADDRSTRLEN], hint[XATOMIC_WHY_LEN];
 	struct xatomic_qp_info info;
+	uint32_t tries = settings->retry + 1;
 	struct xa_ip ip;
 	int len;
 
 	xatomic_qp_query(run->qp, &info);
 	xa_ip_from_v6(&ip, &info.local);
 	len = snprintf(text, SENTENCE_LEN,
-		       "%s gave no answer within %" PRIu32 " tries of %.1f ms each; ",
-		       xa_ip_text(&settings->peer, peer), settings->retry + 1,
+		       "%s gave no answer within %" PRIu32 " %s of %.3g ms each; ",
+		       xa_ip_text(&settings->peer, peer), tries, tries == 1 ? "try" : "tries",
 		       (double)info.timeout_ns / 1e6);
 	if (xatomic_qp_hint(run->qp, hint))
 		snprintf(text + len, SENTENCE_LEN - len, "%s", hint);
