@@ -219,8 +219,9 @@ uint64_t xatomic_qp_deadline(const struct xatomic_qp *qp);
 void xatomic_qp_query(const struct xatomic_qp *qp, struct xatomic_qp_info *info);
 
 /*
- * Why might a queue pair that hears nothing at all hear nothing? Knows one trap: on a veth, replies that
- * the peer sends by XDP_TX are delivered only if the receiving end runs an XDP program itself.
+ * What may explain that no valid answer comes (XATOMIC_WC_RETRY_EXC_ERR)? Knows three cases: the responder's
+ * sequence NAKs ask for a PSN that is not in flight; responses come but fail a check; or none comes at all and
+ * the interface is a veth without an XDP program, which gets nothing of what the peer sends by XDP_TX.
  * Returns 1 with a clause in `hint`, else 0 with "".
  */
 int xatomic_qp_hint(const struct xatomic_qp *qp, char hint[XATOMIC_WHY_LEN]);

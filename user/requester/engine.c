@@ -37,6 +37,7 @@ static void progress(struct xa_engine *engine)
 	engine->rnr_retries = engine->attr.rnr_retry;
 	engine->restarted = false;
 	engine->rnr_wait = false;
+	engine->asked_psn = XA_NO_PSN;
 }
 
 int xa_engine_init(struct xa_engine *engine, const struct xa_engine_attr *attr)
@@ -267,13 +268,24 @@ static void answer(struct xa_engine *engine, uint64_t now, const struct xa_respo
 	}
 }
 
+/* Of no use for the protocol; but who started at another PSN than the responder will want to know. */
+static void ignore_stray(struct xa_engine *engine, uint32_t asked_psn)
+{
+	engine->counters.ignored++;
+	if (asked_psn != XA_NO_PSN)
+		engine->asked_psn = asked_psn;
+}
+
 void xa_engine_receive(struct xa_engine *engine, uint64_t now, const struct xa_response *response)
 {
 	int32_t ahead = xa_psn_diff(response->psn, xa_engine_psn(engine, engine->acked));
 
+	bool is_sequence_nak =
+		response->opcode == XA_OP_ACKNOWLEDGE && response->syndrome == XA_SYN_NAK_SEQUENCE;
+
 	if (ahead < 0 || (uint64_t)ahead >= engine->sent - engine->acked)
-		engine->counters.ignored++;
-	else if (response->opcode == XA_OP_ACKNOWLEDGE && response->syndrome == XA_SYN_NAK_SEQUENCE)
+		ignore_stray(engine, is_sequence_nak ? response->psn : XA_NO_PSN);
+	else if (is_sequence_nak)
 		go_back_once(engine, &engine->counters.sequence_naks);
 	else if (ahead > 0)
 		go_back_once(engine, &engine->counters.implied_naks);

@@ -21,7 +21,8 @@
 
 #include "xatomic/requester.h"
 
-#define XA_NEVER UINT64_MAX
+#define XA_NEVER  UINT64_MAX
+#define XA_NO_PSN UINT32_MAX
 
 enum { XA_RNR_RETRY_ENDLESS = 7, XA_MAX_SEND_WR = 1 << 20 };
 
@@ -65,6 +66,8 @@ struct xa_engine {
 	bool rnr_wait;
 	bool restarted; /* upon a NAK, and no progress since: later signs of the same loss say nothing */
 	uint8_t retries, rnr_retries; /* left until progress */
+	uint32_t
+		asked_psn; /* a PSN not in flight that a sequence NAK asked for since, XA_NO_PSN: none */
 	struct xatomic_qp_counters counters;
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/filter.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,17 +215,32 @@ static bool is_deaf(const struct xatomic_qp *qp)
 
 static bool has_heard(const struct xatomic_qp_counters *c)
 {
-	return c->acks || c->sequence_naks || c->implied_naks || c->rnr_naks || c->ignored ||
-	       c->rejected;
+	return c->acks || c->sequence_naks || c->implied_naks || c->rnr_naks || c->ignored;
+}
+
+static bool hint_at(const struct xatomic_qp *qp, char *hint)
+{
+	const struct xatomic_qp_counters *counters = &qp->engine.counters;
+
+	if (qp->engine.asked_psn != XA_NO_PSN)
+		return snprintf(hint, XATOMIC_WHY_LEN,
+				"its sequence NAK asks for PSN 0x%" PRIx32 ", so start there",
+				qp->engine.asked_psn);
+	if (counters->rejected)
+		return snprintf(hint, XATOMIC_WHY_LEN,
+				"packets for this QPN came (%" PRIu64
+				"), but with a wrong address, length, P_Key or ICRC",
+				counters->rejected);
+	if (has_heard(counters) || !is_deaf(qp))
+		return false;
+	return snprintf(
+		hint, XATOMIC_WHY_LEN,
+		"the interface is a veth without an XDP program, where replies that the other "
+		"end sends by XDP_TX get lost; attach one that passes everything");
 }
 
 int xatomic_qp_hint(const struct xatomic_qp *qp, char hint[XATOMIC_WHY_LEN])
 {
 	hint[0] = '\0';
-	if (has_heard(&qp->engine.counters) || !is_deaf(qp))
-		return 0;
-	snprintf(hint, XATOMIC_WHY_LEN,
-		 "the interface is a veth without an XDP program, where replies that the other end "
-		 "sends by XDP_TX get lost; attach one that passes everything");
-	return 1;
+	return hint_at(qp, hint);
 }
