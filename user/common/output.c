@@ -100,7 +100,8 @@ void xa_print_block(struct json_object *object, const char *indent)
 {
 	json_object_object_foreach(object, key, value)
 	{
-		if (!value || json_object_is_type(value, json_type_object))
+		if (!value || json_object_is_type(value, json_type_object) ||
+		    json_object_is_type(value, json_type_array))
 			continue;
 		printf("%s%s:%*s", indent, key, (int)(24 - strlen(key)), " ");
 		print_value(key, value);

@@ -20,7 +20,7 @@ int xa_print_json(const struct xa_globals *globals, struct json_object *object);
  */
 int xa_print(const struct xa_globals *globals, struct json_object *object);
 
-/* Prints an object as "indent key: value" lines, the values aligned; does not drop the reference. */
+/* Prints an object as "indent key: value" lines, the values aligned, arrays and objects left out; does not drop the reference. */
 void xa_print_block(struct json_object *object, const char *indent);
 
 /* Is the value of this key an address or a key, which people read in hexadecimal? */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/address.h"
+#include "lib/name.h"
 #include "options.h"
 
 static bool refuse(char *why, const char *reason)
@@ -74,12 +75,8 @@ bool xa_opt_text(const struct xa_option *option, const char *text, void *field, 
 
 bool xa_opt_name(const struct xa_option *option, const char *text, void *field, char *why)
 {
-	static const char letters[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-	size_t len = strlen(text);
-
 	(void)option;
-	if (!len || len >= XA_NAME_LEN || strspn(text, letters) != len)
+	if (!xa_is_name(text))
 		return refuse(why, "a name is 1 to 63 of the characters A-Z a-z 0-9 _ -");
 	*(const char **)field = text;
 	return true;
@@ -90,9 +87,10 @@ bool xa_opt_iface(const struct xa_option *option, const char *text, void *field,
 	size_t len = strlen(text);
 
 	(void)option;
-	if (!len || len >= IFNAMSIZ || strpbrk(text, "/ \t\n"))
+	if (!len || len >= IFNAMSIZ || strpbrk(text, "/: \t\n"))
 		return refuse(
-			why, "the name of an interface is 1 to 15 characters without / and blanks");
+			why,
+			"the name of an interface is 1 to 15 characters without / : and blanks");
 	*(const char **)field = text;
 	return true;
 }

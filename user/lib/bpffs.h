@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bpffs.h - the BPF file system: where an instance keeps its maps, program and links.
+ */
+#ifndef XATOMIC_LIB_BPFFS_H
+#define XATOMIC_LIB_BPFFS_H
+
+#include <stdbool.h>
+
+#define XA_DEFAULT_BPFFS "/sys/fs/bpf"
+
+bool xa_is_bpffs(const char *dir);
+
+/*
+ * Mounts a bpffs on `dir` unless one is there. *vanishes becomes true when it was mounted in a mount
+ * namespace of its own, with which it will go. Returns -1 with xa_error().
+ */
+int xa_bpffs_mount(const char *dir, bool *vanishes);
+
+/* Makes a directory, mode 0755, unless it is there. Returns -1 with xa_error(). */
+int xa_make_dir(const char *dir);
+
+/* Takes away a directory with all that is in it; one that is not there is fine. Returns -1 with xa_error(). */
+int xa_remove_tree(const char *dir);
+
+/*
+ * Waits for the lock of a directory (flock(2); `operation` is LOCK_EX or LOCK_SH). Closing the returned
+ * descriptor, also by dying, gives the lock back. Returns -1 with errno alone: ENOENT when the directory
+ * is not there, or no longer once the lock was ours.
+ */
+int xa_lock_dir(const char *dir, int operation);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * create.c - loads the program into the kernel and pins it with its maps.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bpffs.h"
+#include "error.h"
+#include "instance.h"
+#include "responder.skel.h"
+
+static int cannot_load(int error, const struct xa_config *config)
+{
+	if (error == ENOMEM || error == E2BIG)
+		return xa_error("there is not enough memory for %u queue pairs, %u memory regions "
+				"and %u replay windows; attach with a smaller --max-qps, --max-mrs "
+				"or --replay-windows",
+				config->max_qps, config->max_mrs, config->replay_windows);
+	if (error == EPERM || error == EACCES)
+		return xa_error("the kernel does not let this user load a BPF program (%s); run "
+				"xatomic as root",
+				strerror(error));
+	return xa_error("the kernel refused the BPF program (%s); it needs Linux 6.1 or later with "
+			"BPF, and --verbose shows what the kernel said",
+			strerror(error));
+}
+
+static int set_sizes(struct responder_bpf *skel, const struct xa_config *config)
+{
+	skel->rodata->qp_mask = config->max_qps - 1;
+	skel->rodata->unknown_qp = config->unknown_qp;
+	if (bpf_map__set_max_entries(skel->maps.qps, config->max_qps) ||
+	    bpf_map__set_max_entries(skel->maps.mrs, config->max_mrs) ||
+	    bpf_map__set_max_entries(skel->maps.mr_words, config->max_mrs) ||
+	    bpf_map__set_max_entries(skel->maps.replay, config->replay_windows))
+		return -1;
+	return 0;
+}
+
+static int pin(int fd, const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) < (int)sizeof(path) &&
+	    !bpf_obj_pin(fd, path))
+		return 0;
+	return xa_error("%s cannot be pinned in %s (%s); see that the BPF file system is writable",
+			name, dir, strerror(errno));
+}
+
+static int make_dirs(const char *dir)
+{
+	static const char *const subs[] = {"mr", "links", "monitor"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, subs[i]);
+		if (xa_make_dir(path))
+			return -1;
+	}
+	return 0;
+}
+
+static int pin_all(struct responder_bpf *skel, const char *dir)
+{
+	if (xa_make_dir(dir) || make_dirs(dir))
+		return -1;
+	for (int i = 0; i < XA_MAP_COUNT; i++) {
+		int fd = bpf_object__find_map_fd_by_name(skel->obj, xa_map_names[i]);
+
+		if (pin(fd, dir, xa_map_names[i]))
+			return -1;
+	}
+	return pin(bpf_program__fd(skel->progs.xatomic_rx), dir, "prog");
+}
+
+int xa_instance_create(const char *dir, const struct xa_config *config)
+{
+	struct responder_bpf *skel = responder_bpf__open();
+	__u32 first = 0;
+	int status;
+
+	if (!skel || set_sizes(skel, config) || responder_bpf__load(skel) ||
+	    bpf_map_update_elem(bpf_map__fd(skel->maps.config), &first, config, BPF_ANY))
+		status = cannot_load(errno, config);
+	else
+		status = pin_all(skel, dir);
+	responder_bpf__destroy(skel);
+	return status;
+}

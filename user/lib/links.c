@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "links.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "netns.h"
+
+const char *const xa_mode_names[] = {
+	[XA_MODE_AUTO] = "auto", [XA_MODE_NATIVE] = "native", [XA_MODE_GENERIC] = "generic", NULL};
+
+static int link_ifindex(int fd)
+{
+	struct bpf_link_info info = {0};
+	__u32 len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.xdp.ifindex;
+}
+
+static int open_link(const struct xa_instance *instance, const char *pin)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (xa_instance_path(instance, "links", pin, path))
+		return -1;
+	fd = bpf_obj_get(path);
+	if (fd >= 0)
+		return fd;
+	return xa_error("the link %s cannot be opened (%s); remove it by hand: rm %s", path,
+			strerror(errno), path);
+}
+
+static int remove_pin(const struct xa_instance *instance, const char *pin)
+{
+	char path[PATH_MAX];
+
+	if (xa_instance_path(instance, "links", pin, path))
+		return -1;
+	if (!unlink(path))
+		return 0;
+	return xa_error("the pin %s cannot be removed (%s); remove it by hand: rm %s", path,
+			strerror(errno), path);
+}
+
+/* Calls `each` with every pin and the index of its interface, 0 when that is gone. */
+static int for_each_link(const struct xa_instance *instance,
+			 int (*each)(const struct xa_instance *, const char *pin, int ifindex,
+				     void *data),
+			 void *data)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	int status, fd;
+	DIR *dir;
+
+	status = xa_instance_path(instance, "links", NULL, path);
+	dir = status ? NULL : opendir(path);
+	if (!dir)
+		return xa_error(
+			"%s cannot be read (%s); remove the instance with 'xatomic -i %s destroy'",
+			path, strerror(errno), instance->name);
+	while (!status && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		fd = open_link(instance, entry->d_name);
+		status = fd < 0 ? -1 : each(instance, entry->d_name, link_ifindex(fd), data);
+		if (fd >= 0)
+			close(fd);
+	}
+	closedir(dir);
+	return status;
+}
+
+static int sweep_one(const struct xa_instance *instance, const char *pin, int ifindex, void *data)
+{
+	(void)data;
+	return ifindex ? 0 : remove_pin(instance, pin);
+}
+
+int xa_links_sweep(const struct xa_instance *instance)
+{
+	return for_each_link(instance, sweep_one, NULL);
+}
+
+static int add_one(const struct xa_instance *instance, const char *pin, int ifindex, void *data)
+{
+	struct xa_interfaces *found = data;
+	struct xa_interface *list;
+	unsigned long hint = 0;
+
+	(void)instance;
+	if (!ifindex)
+		return 0;
+	list = realloc(found->list, (found->count + 1) * sizeof(*list));
+	if (!list)
+		return xa_error("out of memory");
+	found->list = list;
+	list += found->count++;
+	memset(list, 0, sizeof(*list));
+	snprintf(list->pin, sizeof(list->pin), "%s", pin);
+	list->ifindex = ifindex;
+	if (sscanf(pin, "ns%lu-", &hint) == 1)
+		list->netns_hint = hint;
+	return 0;
+}
+
+int xa_links_list(const struct xa_instance *instance, struct xa_interfaces *found)
+{
+	return for_each_link(instance, add_one, found);
+}
+
+static const char *why_not(int error)
+{
+	if (error == EOPNOTSUPP || error == EINVAL)
+		return "its driver or its settings, for example a large MTU, do not allow that";
+	return strerror(error);
+}
+
+static int cannot_attach(const char *ifname, int ifindex, enum xa_mode mode)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int error = errno;
+
+	if (error == EBUSY || error == EEXIST) {
+		bpf_xdp_query(ifindex, 0, &query);
+		return xa_error("%s runs another XDP program (id %u) and takes one only; detach "
+				"that first, with 'xatomic -i INSTANCE detach %s' or 'ip link set "
+				"dev %s xdp off'",
+				ifname, query.prog_id, ifname, ifname);
+	}
+	if (error == EPERM)
+		return xa_error("this user may not attach a program to %s; run xatomic as root",
+				ifname);
+	return xa_error("the program cannot be attached to %s in %s mode (%s)%s", ifname,
+			xa_mode_names[mode], why_not(error),
+			mode == XA_MODE_NATIVE ? "; use --mode generic"
+					       : "; use another interface");
+}
+
+static int create_link(int prog, int ifindex, __u32 flags)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .flags = flags);
+
+	return bpf_link_create(prog, ifindex, BPF_XDP, &opts);
+}
+
+/* Another program in the way, or a lack of rights, would stop generic mode as well. */
+static bool is_no_native(int error)
+{
+	return error != EBUSY && error != EEXIST && error != EPERM && error != ENODEV;
+}
+
+static int pin_link(const struct xa_instance *instance, int fd, int ifindex)
+{
+	char pin[NAME_MAX + 1], path[PATH_MAX];
+	struct bpf_link_info info = {0};
+	__u32 len = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		return xa_error("the new link cannot be read (%s); try again", strerror(errno));
+	/* The number of the link alone would do; the rest helps people, and finds the interface faster. */
+	snprintf(pin, sizeof(pin), "ns%lu-if%d-link%u", (unsigned long)xa_netns_id(), ifindex,
+		 info.id);
+	if (xa_instance_path(instance, "links", pin, path))
+		return -1;
+	if (!bpf_obj_pin(fd, path))
+		return 0;
+	return xa_error(
+		"the link cannot be pinned at %s (%s); see that the BPF file system is writable",
+		path, strerror(errno));
+}
+
+int xa_link_attach(const struct xa_instance *instance, const char *ifname, int ifindex,
+		   enum xa_mode *mode)
+{
+	int fd = -1, status;
+
+	if (*mode != XA_MODE_GENERIC) {
+		fd = create_link(instance->prog, ifindex, XDP_FLAGS_DRV_MODE);
+		if (fd < 0 && (*mode == XA_MODE_NATIVE || !is_no_native(errno)))
+			return cannot_attach(ifname, ifindex, XA_MODE_NATIVE);
+		*mode = fd < 0 ? XA_MODE_GENERIC : XA_MODE_NATIVE;
+	}
+	if (fd < 0)
+		fd = create_link(instance->prog, ifindex, XDP_FLAGS_SKB_MODE);
+	if (fd < 0)
+		return cannot_attach(ifname, ifindex, XA_MODE_GENERIC);
+	/* Without a pin the link goes with its descriptor. */
+	status = pin_link(instance, fd, ifindex);
+	close(fd);
+	return status;
+}
+
+int xa_link_detach(const struct xa_instance *instance, const struct xa_interface *interface)
+{
+	int fd = open_link(instance, interface->pin);
+
+	if (fd < 0)
+		return -1;
+	/* Removing the pin alone would take the program off a moment later only. */
+	bpf_link_detach(fd);
+	close(fd);
+	return remove_pin(instance, interface->pin);
+}
