@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "netns.h"
+#include "lib/netns.h"
 #include "qp.h"
 #include "route.h"
 #include "xatomic/wire.h"
