@@ -30,7 +30,7 @@
 typedef std::atomic<std::uint64_t> xatomic_word;
 extern "C" {
 #else
-typedef _Atomic(uint64_t) xatomic_word;
+typedef _Atomic uint64_t xatomic_word;
 #endif
 
 struct xatomic_mr;

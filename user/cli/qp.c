@@ -61,11 +61,6 @@ struct json_object *cli_qp_json(const struct xa_qp *qp, bool with_counters)
 	return object;
 }
 
-static bool is_link_local(const struct xa_ip *ip)
-{
-	return ip->family == XA_IPV6 && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)ip->gid);
-}
-
 /* How many different addresses there are for the peer; the last one in *local. */
 static size_t count_locals(const struct xa_interfaces *interfaces, const struct xa_ip *peer,
 			   bool same_scope, struct xa_ip *local)
@@ -77,7 +72,7 @@ static size_t count_locals(const struct xa_interfaces *interfaces, const struct 
 			const struct xa_ip *ip = &interfaces->list[i].ips[j];
 
 			if (ip->family != peer->family ||
-			    (same_scope && is_link_local(ip) != is_link_local(peer)))
+			    (same_scope && xa_ip_is_link_local(ip) != xa_ip_is_link_local(peer)))
 				continue;
 			if (count && xa_ip_equal(ip, local))
 				continue;

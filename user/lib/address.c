@@ -59,3 +59,10 @@ bool xa_ip_is_host(const struct xa_ip *ip)
 		return v4 >> 24 != 0 && !IN_MULTICAST(v4) && v4 != INADDR_BROADCAST;
 	return !IN6_IS_ADDR_UNSPECIFIED(v6) && !IN6_IS_ADDR_MULTICAST(v6);
 }
+
+bool xa_ip_is_link_local(const struct xa_ip *ip)
+{
+	const unsigned char *bytes = (const unsigned char *)ip->gid;
+
+	return ip->family == XA_IPV6 && bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+}

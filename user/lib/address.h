@@ -34,4 +34,7 @@ bool xa_ip_equal(const struct xa_ip *a, const struct xa_ip *b);
 /* False for the unspecified address, multicast and broadcast, which no single host has. */
 bool xa_ip_is_host(const struct xa_ip *ip);
 
+/* IPv6 fe80::/10, which means something on one link only. */
+bool xa_ip_is_link_local(const struct xa_ip *ip);
+
 #endif

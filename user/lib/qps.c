@@ -27,9 +27,9 @@ union ctl_word {
 	uint64_t word;
 };
 
-static _Atomic(uint64_t) *word_of(struct xa_qp *qp)
+static _Atomic uint64_t *word_of(struct xa_qp *qp)
 {
-	return (_Atomic(uint64_t) *)&qp->ctl;
+	return (_Atomic uint64_t *)&qp->ctl;
 }
 
 static struct xa_qp_ctl read_ctl(struct xa_qp *qp)
