@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { MAX_ROUNDS = 16 };
+
 static const uint64_t ns_per_s = 1000 * 1000 * 1000, ns_per_ms = 1000 * 1000;
 
 uint64_t xa_clock_ns(void)
@@ -88,15 +90,16 @@ static void take(struct xatomic_qp *qp, uint64_t now, const struct xa_frame *fra
 		qp->engine.counters.rejected++;
 }
 
+/* Has an end, so that a flood of packets cannot keep the timer from its work. */
 static int receive(struct xatomic_qp *qp, uint64_t now)
 {
-	int n;
+	int n = XA_BATCH;
 
-	do {
+	for (int round = 0; round < MAX_ROUNDS && n == XA_BATCH; round++) {
 		n = qp->transport->ops->receive(qp->transport, qp->frames);
 		for (int i = 0; i < n; i++)
 			take(qp, now, &qp->frames[i]);
-	} while (n == XA_BATCH);
+	}
 	return n < 0 ? n : 0;
 }
 
