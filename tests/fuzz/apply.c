@@ -81,7 +81,9 @@ static void spoil_slot(struct harness *h, unsigned slot, uint32_t psn)
 	const struct model_qp_attr *qp = &h->model.qps[slot].attr;
 	struct xa_saved *saved = &h->window.saved[psn % qp->depth];
 
-	if (!target_window_get(h->target, qp->qpn, &h->window) || saved->qpn != qp->qpn)
+	if (!model_qp_forget_psn(&h->model, slot, psn))
+		return;
+	if (!target_window_get(h->target, qp->qpn, &h->window))
 		return;
 	if (h->step.op == OP_SLOT_TORN) {
 		saved->original ^= h->step.value | 1;
@@ -91,7 +93,6 @@ static void spoil_slot(struct harness *h, unsigned slot, uint32_t psn)
 			saved->original ^ xa_replay_mix(saved->qpn, saved->psn, saved->opcode);
 	}
 	target_window_put(h->target, qp->qpn, &h->window);
-	model_qp_forget_psn(&h->model, slot, saved->psn);
 }
 
 static void mr_add(struct harness *h, unsigned slot, const struct model_mr_attr *attr)

@@ -72,6 +72,8 @@ void gen_packet(struct gen *g, struct rng *rng, unsigned slot, struct step *step
 
 /* Changes a field or a few bytes of a frame, with the ICRC repaired or not. Returns the new length. */
 size_t gen_mutate(struct rng *rng, uint8_t *frame, size_t len);
+/* Where a responder would look for it, if the lengths let it. */
+void gen_repair_icrc(uint8_t *frame, size_t len);
 size_t gen_garbage(struct rng *rng, uint8_t *frame, size_t len);
 
 #endif

@@ -28,7 +28,7 @@ void harness_close(struct harness *h)
 	free(h->control);
 }
 
-static void start(struct harness *h, uint64_t seed)
+void harness_start(struct harness *h, uint64_t seed)
 {
 	enum model_fault fault = h->model.fault;
 
@@ -122,7 +122,7 @@ static bool do_packet(struct harness *h)
 	return compare_packet(h, has_event, &event);
 }
 
-static bool do_step(struct harness *h)
+bool harness_step(struct harness *h)
 {
 	h->done++;
 	h->result.qp = NULL;
@@ -145,14 +145,14 @@ size_t harness_episode(struct harness *h, uint64_t seed, const uint32_t *keep, s
 {
 	size_t i;
 
-	start(h, seed);
+	harness_start(h, seed);
 	for (i = 0; i < steps; i++) {
 		uint32_t number = keep ? keep[i] : i;
 
 		gen_step(&h->gen, rng_mix(seed, number + 1), &h->step);
 		if (verbose)
 			print_step(h, number);
-		if (!do_step(h))
+		if (!harness_step(h))
 			return i;
 	}
 	count(h);

@@ -44,6 +44,10 @@ void harness_close(struct harness *h);
 size_t harness_episode(struct harness *h, uint64_t seed, const uint32_t *keep, size_t count,
 		       bool verbose);
 
+/* The parts of an episode: both sides from nothing, then h->step; false when they differ after it. */
+void harness_start(struct harness *h, uint64_t seed);
+bool harness_step(struct harness *h);
+
 /* Does an operation of the control plane on both sides (apply.c). */
 void harness_apply(struct harness *h);
 

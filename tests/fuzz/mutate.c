@@ -34,8 +34,7 @@ static size_t udp_offset(const uint8_t *frame)
 	return l3 + (frame[l3] >> 4 == 4 ? 20 : 40);
 }
 
-/* Where a responder would look for it, if the lengths let it. */
-static void repair_icrc(uint8_t *frame, size_t len)
+void gen_repair_icrc(uint8_t *frame, size_t len)
 {
 	size_t l3 = packet_l3_offset(frame), udp = udp_offset(frame), udp_len, end;
 	uint32_t icrc;
@@ -108,7 +107,7 @@ size_t gen_mutate(struct rng *rng, uint8_t *frame, size_t len)
 	if (rng_percent(rng, 20))
 		len = resize(rng, frame, len);
 	if (rng_percent(rng, 60))
-		repair_icrc(frame, len);
+		gen_repair_icrc(frame, len);
 	return len;
 }
 

@@ -55,7 +55,6 @@ void target_mr_get(struct target *t, unsigned slot, struct xa_mr *mr);
 void target_mr_put(struct target *t, unsigned slot, const struct xa_mr *mr);
 /* Words of a slot; NULL when they are not mapped. */
 uint64_t *target_mr_words(struct target *t, unsigned slot);
-uint32_t target_mr_word_count(struct target *t, unsigned slot);
 /* Gives the slot new words, all 0. Slow: it takes an RCU grace period. */
 void target_mr_map(struct target *t, unsigned slot, uint32_t words);
 void target_mr_unmap(struct target *t, unsigned slot);

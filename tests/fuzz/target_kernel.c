@@ -163,11 +163,6 @@ uint64_t *target_mr_words(struct target *t, unsigned slot)
 	return t->mrs[slot].words ? t->mrs[slot].words->word : NULL;
 }
 
-uint32_t target_mr_word_count(struct target *t, unsigned slot)
-{
-	return t->mrs[slot].words->count;
-}
-
 void target_mr_map(struct target *t, unsigned slot, uint32_t words)
 {
 	struct words fresh;

@@ -32,15 +32,16 @@ void model_qp_forget(struct model *m, unsigned slot)
 	m->qps[slot].saved_count = 0;
 }
 
-void model_qp_forget_psn(struct model *m, unsigned slot, uint32_t psn)
+bool model_qp_forget_psn(struct model *m, unsigned slot, uint32_t psn)
 {
 	struct model_qp *qp = &m->qps[slot];
-	unsigned kept = 0;
+	unsigned kept = 0, before = qp->saved_count;
 
 	for (unsigned i = 0; i < qp->saved_count; i++)
 		if (qp->saved[i].psn != psn)
 			qp->saved[kept++] = qp->saved[i];
 	qp->saved_count = kept;
+	return kept < before;
 }
 
 void model_mr_add(struct model *m, unsigned slot, const struct model_mr_attr *attr)

@@ -155,8 +155,8 @@ void model_qp_del(struct model *m, unsigned slot);
 void model_qp_reset(struct model *m, unsigned slot, uint32_t psn);
 /* The saved atomics are gone, as when their memory was given to another QP. */
 void model_qp_forget(struct model *m, unsigned slot);
-/* The same for one of them; does nothing when it is not there. */
-void model_qp_forget_psn(struct model *m, unsigned slot, uint32_t psn);
+/* The same for one of them; false when it is not there. */
+bool model_qp_forget_psn(struct model *m, unsigned slot, uint32_t psn);
 
 /* The words of a new MR are 0. */
 void model_mr_add(struct model *m, unsigned slot, const struct model_mr_attr *attr);
