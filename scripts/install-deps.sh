@@ -10,7 +10,7 @@ packages=(
 	# lab and demo
 	iproute2 procps util-linux ethtool jq
 	# tests
-	libcmocka-dev clang-format sparse shellcheck mandoc tshark python3-scapy strace git
+	libcmocka-dev libclang-rt-dev clang-format sparse shellcheck mandoc tshark python3-scapy strace git
 )
 
 missing=()
