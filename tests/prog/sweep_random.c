@@ -8,8 +8,6 @@
 
 #include "sweep.h"
 
-enum { CASES = 4000 };
-
 static void random_bytes(void *to, size_t len)
 {
 	uint64_t number = 0;
@@ -111,11 +109,11 @@ static bool random_case(struct rig *rig, enum xa_family family)
 	return ok;
 }
 
-void sweep_random(struct rig *rig, enum xa_family family)
+void sweep_random(struct rig *rig, enum xa_family family, int cases)
 {
 	struct sweep sweep = {0};
 
-	for (int i = 0; i < CASES; i++)
+	for (int i = 0; i < cases; i++)
 		if (!sweep_case(&sweep, random_case(rig, family), "random case %d", i))
 			break;
 	sweep_done(&sweep, "random requests, %s", family == XA_IPV4 ? "IPv4" : "IPv6");
