@@ -223,12 +223,11 @@ static unsigned header_len(uint8_t opcode)
 	case 0x06: /* WRITE FIRST, WRITE ONLY, READ REQUEST, ATOMIC WRITE */
 	case 0x0a:
 	case 0x0c:
+	case 0x1d:
 		return 16;
 	case 0x0b: /* WRITE ONLY with immediate, FLUSH */
 	case 0x1c:
 		return 20;
-	case 0x1d: /* ATOMIC WRITE, with the 8 bytes that it always has */
-		return 24;
 	default:
 		return 0;
 	}
