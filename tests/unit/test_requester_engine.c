@@ -503,6 +503,21 @@ static void test_sequence_nak_out_of_window_is_ignored(void **state)
 	assert_int_equal(engine.counters.ignored, 3);
 }
 
+/* It tells what the responder expects, until an acknowledgement proves that it was an old one. */
+static void test_psn_asked_for_is_remembered(void **state)
+{
+	(void)state;
+	assert_int_equal(engine.asked_psn, XA_NO_PSN);
+	post(2);
+	expect_sent(3100, 2);
+	ack(3099);
+	assert_int_equal(engine.asked_psn, XA_NO_PSN);
+	nak(XA_SYN_NAK_SEQUENCE, 3090);
+	assert_int_equal(engine.asked_psn, 3090);
+	ack(3100);
+	assert_int_equal(engine.asked_psn, XA_NO_PSN);
+}
+
 /* What is resent after a sequence NAK is lost as well: the timer finds out. */
 static void test_lost_again_after_sequence_nak(void **state)
 {
@@ -925,6 +940,7 @@ int main(void)
 		TEST(test_sequence_nak_resends_at_once),
 		TEST(test_sequence_nak_with_older_atomics_open),
 		TEST(test_sequence_nak_out_of_window_is_ignored),
+		TEST(test_psn_asked_for_is_remembered),
 		TEST(test_lost_again_after_sequence_nak),
 		TEST(test_duplicate_acknowledgements_are_ignored),
 		TEST(test_acknowledgement_of_the_unsent_is_ignored),

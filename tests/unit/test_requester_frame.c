@@ -321,7 +321,6 @@ static void test_checks_besides_the_icrc(void **state)
 		bool accepted;
 	} rows[] = {
 		{"identification changed, header checksum not", ETH_LEN + 5, 1, false},
-		{"more fragments", ETH_LEN + 6, 0x20, false},
 		{"UDP source port is free", 35, 1, true},
 		{"another UDP destination port", 37, 0xb8, false},
 		{"MigReq is free", 43, 0x40, true},
@@ -343,6 +342,32 @@ static void test_checks_besides_the_icrc(void **state)
 		fix_icrc(frame, len);
 		if (parses(XA_IPV4, frame, len) != rows[i].accepted)
 			fail_msg("%s", rows[i].what);
+	}
+}
+
+/* With a right header checksum, so that it is the fragment that is refused. */
+static void test_fragments_are_dropped(void **state)
+{
+	static const struct {
+		uint8_t flags, offset;
+		bool accepted;
+	} rows[] = {{0x40, 0, true},  {0, 0, true},  {0x80, 0, true},
+		    {0x20, 0, false}, {0, 1, false}, {0x1f, 0, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint8_t frame[XA_FRAME_MAX], *ip = frame + ETH_LEN;
+		size_t len = read_frame("ATOMIC_ACK", XA_IPV4, frame);
+		uint16_t sum;
+
+		ip[6] = rows[i].flags;
+		ip[7] = rows[i].offset;
+		ip[10] = ip[11] = 0;
+		sum = ~checksum(ip);
+		ip[10] = sum >> 8;
+		ip[11] = sum;
+		fix_icrc(frame, len);
+		assert_int_equal(parses(XA_IPV4, frame, len), rows[i].accepted);
 	}
 }
 
@@ -437,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_every_truncation_is_dropped),
 		cmocka_unit_test(test_every_single_bit_flip),
 		cmocka_unit_test(test_checks_besides_the_icrc),
+		cmocka_unit_test(test_fragments_are_dropped),
 		cmocka_unit_test(test_two_limited_members_do_not_talk),
 		cmocka_unit_test(test_wrong_addresses_are_dropped),
 		cmocka_unit_test(test_trailer_is_not_read),
