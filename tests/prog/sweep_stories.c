@@ -45,8 +45,7 @@ static void fill_window(struct rig *rig, enum xa_family family, unsigned int dep
 	for (unsigned int n = 0; n < count; n++) {
 		set_request(&s, first, n);
 		sent[n] = s.packet;
-		if (!sweep_case(&sweep, STEP(executed), "request %u", n))
-			return sweep_done(&sweep, "window of %u, %s", depth, name_of(family));
+		sweep_case(&sweep, STEP(executed), "request %u", n);
 	}
 	for (unsigned int n = 0; n < count; n++) {
 		bool kept = n >= count - depth;

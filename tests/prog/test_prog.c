@@ -8,9 +8,11 @@
 
 #include "capture.h"
 #include "configs.h"
+#include "race.h"
 #include "row.h"
 #include "rxe.h"
 #include "sweep.h"
+#include "vectors.h"
 #include "../lib/tap.h"
 
 enum { RANDOM_CASES = 4000, CAPTURED_CASES = 300 };
@@ -47,7 +49,9 @@ static int run(struct rig *rig, const char *pcap)
 		run_sweeps(rig, XA_IPV4);
 		run_sweeps(rig, XA_IPV6);
 		run_configs();
+		run_vectors();
 		run_rxe();
+		run_races();
 		return 0;
 	}
 	err = capture_open(rig, pcap);
