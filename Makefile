@@ -3,6 +3,7 @@
 # make            build everything into $(BUILD)
 # make demo       install what is missing, build, run the demo in a veth lab (root)
 # make check      install what is missing, build, run all tests (root)
+# make fuzz       run the fuzzers for SECONDS each, from SEED (root)
 # make install    programs, library, headers, man pages, completion (DESTDIR, PREFIX)
 # make V=1        show the commands
 # make help       this text

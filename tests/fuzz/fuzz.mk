@@ -31,13 +31,13 @@ LF_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/libfuzzer/%,$(wildcard tests/fu
 LF_PROGRAM := $(FUZZ_SRC) $(MODEL_SRC) tests/fuzz/target_native.c tests/lib/packet.c user/lib/icrc.c
 
 $(BUILD)/libfuzzer/%.o: %.c $(HEADERS) $(BUILD)/icrc_tables.h bpf/responder.bpf.c \
-			$(wildcard tests/fuzz/shim/bpf/*.h)
+			$(wildcard tests/fuzz/shim/bpf/*.h) | $(BPF_SKEL)
 	$(call say,CLANG,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) -I. -Itests/fuzz/shim $(CPPFLAGS) $(CFLAGS) $(LIBFUZZER) -c $< -o $@
 
 $(BUILD)/libfuzzer/fuzz_program: $(call lfobj,$(LF_PROGRAM))
 $(BUILD)/libfuzzer/fuzz_requester: $(call lfobj,tests/lib/packet.c $(LIB_SRC))
-$(BUILD)/libfuzzer/fuzz_options: $(call lfobj,$(COMMON_SRC) $(LIB_SRC))
+$(BUILD)/libfuzzer/fuzz_options: $(call lfobj,$(UNDER_TEST))
 
 $(LF_TARGETS): $(BUILD)/libfuzzer/fuzz_%: $(BUILD)/libfuzzer/tests/fuzz/fuzz_%.o
 	$(call say,LD,$@)

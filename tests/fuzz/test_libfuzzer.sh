@@ -4,6 +4,7 @@
 # A bounded run of each libFuzzer target: the same number of inputs from the same seed each time, or
 # SECONDS_EACH seconds from a random one. A crash prints what the target said and how to run the input again.
 set -u
+cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build}
 RUNS=${RUNS:-20000}
 found=$BUILD/fuzz-found
@@ -24,10 +25,12 @@ for target in "$BUILD"/libfuzzer/fuzz_*; do
 	corpus=$BUILD/fuzz-corpus/$name
 	log=$BUILD/logs/$name.log
 	mkdir -p "$corpus" "${log%/*}"
+	dict=tests/fuzz/${name#fuzz_}.dict
 	tests=$((tests + 1))
 	[ -n "${SECONDS_EACH:-}" ] || corpus=
+	[ -f "$dict" ] || dict=
 	if "$target" "${limits[@]}" -max_len=2048 -rss_limit_mb=2048 -close_fd_mask=3 \
-		-artifact_prefix="$found/$name-" ${corpus:+"$corpus"} >"$log" 2>&1; then
+		-artifact_prefix="$found/$name-" ${dict:+-dict="$dict"} ${corpus:+"$corpus"} >"$log" 2>&1; then
 		echo "ok $tests - $name: $(grep -aoE 'Done [0-9]+ runs' "$log")"
 		continue
 	fi
