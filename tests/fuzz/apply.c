@@ -31,6 +31,7 @@ static void qp_add(struct harness *h, unsigned slot, const struct model_qp_attr 
 		.ctl = {.epsn = attr->psn, .state = XA_QP_RTR},
 		.qpn = attr->qpn,
 		.rqpn = htonl(attr->rqpn),
+		.msn = attr->msn,
 		.pdn = attr->pdn,
 		.access = attr->access,
 		.family = attr->ipv6 ? XA_IPV6 : XA_IPV4,

@@ -64,13 +64,13 @@ static void raw(struct input *in, struct step *step)
 	in->left = 0;
 }
 
-static void next_step(struct harness *h, struct input *in)
+static void next_step(struct harness *h, struct input *in, uint32_t number)
 {
 	uint8_t kind = take(in, 1);
 
 	if (kind >= RECORD_RAW && in->left >= MIN_FRAME)
 		return raw(in, &h->step);
-	gen_step(&h->gen, take(in, 2), &h->step);
+	gen_step(&h->gen, number, take(in, 2), &h->step);
 	if (kind >= RECORD_STEP && h->step.op == OP_PACKET)
 		change(in, &h->step, kind);
 }
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	harness.strict = true;
 	harness_start(&harness, take(&in, 1));
 	for (uint32_t number = 0; in.left > 0; number++) {
-		next_step(&harness, &in);
+		next_step(&harness, &in, number);
 		if (getenv("VERBOSE"))
 			print_step(&harness, number);
 		if (harness_step(&harness))

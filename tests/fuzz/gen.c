@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* An episode begins with nothing, and without MRs there is little to see. */
+enum { FIRST_STEPS = 24 };
+
 /* Values around which things go wrong. */
 static const uint32_t psns[] = {0,        1,        2,        0x7ffffe, 0x7fffff,
 				0x800000, 0xfffff0, 0xfffffd, 0xfffffe, 0xffffff};
@@ -95,6 +98,7 @@ static void qp_add(struct gen *g, struct rng *rng, unsigned slot, struct step *s
 	qp->qpn = any_qpn(g, rng, slot);
 	qp->rqpn = rng_next(rng) & XA_QPN_MASK;
 	qp->psn = any_psn(rng);
+	qp->msn = rng_percent(rng, 70) ? 0 : any_psn(rng);
 	qp->pdn = any_pdn(rng);
 	qp->access = any_access(rng);
 	qp->depth = RNG_PICK(rng, depths);
@@ -216,17 +220,7 @@ static void qp_step(struct gen *g, struct rng *rng, unsigned slot, struct step *
 		gen_packet(g, rng, slot, step);
 }
 
-/* An episode begins with nothing, and with no MR there is little to see. */
-static bool wants_mr(const struct gen *g, struct rng *rng)
-{
-	unsigned used = 0;
-
-	for (unsigned slot = 0; slot < MODEL_MRS; slot++)
-		used += g->model->mrs[slot].used;
-	return rng_percent(rng, used < 4 ? 50 : 4);
-}
-
-void gen_step(struct gen *g, uint64_t seed, struct step *step)
+void gen_step(struct gen *g, uint32_t number, uint64_t seed, struct step *step)
 {
 	struct rng rng = {seed};
 
@@ -236,7 +230,7 @@ void gen_step(struct gen *g, uint64_t seed, struct step *step)
 	step->mr = (struct model_mr_attr){0};
 	if (!rng_percent(&rng, 40))
 		g->last = rng_below(&rng, g->qps);
-	if (wants_mr(g, &rng))
+	if (rng_percent(&rng, number < FIRST_STEPS ? 50 : 4))
 		mr_step(g, &rng, step);
 	else
 		qp_step(g, &rng, g->last, step);

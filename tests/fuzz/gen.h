@@ -65,7 +65,7 @@ struct gen {
 /* Chooses what an episode is about: how many QPs, and which indices they have. */
 void gen_start(struct gen *g, const struct model *model, const struct target_limits *limits,
 	       uint64_t seed);
-void gen_step(struct gen *g, uint64_t seed, struct step *step);
+void gen_step(struct gen *g, uint32_t number, uint64_t seed, struct step *step);
 
 /* The packet of an OP_PACKET step, for the QP of that slot. */
 void gen_packet(struct gen *g, struct rng *rng, unsigned slot, struct step *step);

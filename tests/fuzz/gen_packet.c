@@ -129,9 +129,19 @@ static void ahead(struct gen *g, struct rng *rng, unsigned slot, struct packet *
 	p->psn = g->model->qps[slot].epsn + RNG_PICK(rng, distances);
 }
 
+/* The MR that a packet is for, or any. */
+static const struct model_mr *target_mr(const struct gen *g, struct rng *rng,
+					const struct packet *p)
+{
+	for (unsigned slot = 0; slot < MODEL_MRS; slot++)
+		if (g->model->mrs[slot].attr.rkey == p->rkey)
+			return &g->model->mrs[slot];
+	return &g->model->mrs[rng_below(rng, MODEL_MRS)];
+}
+
 static void wrong_va(struct gen *g, struct rng *rng, struct packet *p)
 {
-	const struct model_mr *mr = &g->model->mrs[rng_below(rng, MODEL_MRS)];
+	const struct model_mr *mr = target_mr(g, rng, p);
 	uint64_t iova = mr->attr.iova, end = iova + mr->attr.length;
 	uint64_t places[] = {
 		iova - 8,
@@ -153,8 +163,6 @@ static void wrong_va(struct gen *g, struct rng *rng, struct packet *p)
 		p->va ^ 1ull << rng_below(rng, 64),
 	};
 
-	if (mr->used && rng_percent(rng, 50))
-		p->rkey = mr->attr.rkey;
 	p->va = RNG_PICK(rng, places);
 }
 
@@ -181,7 +189,7 @@ static void other_opcode(struct rng *rng, struct packet *p)
 					  0x15, 0x16, 0x17, 0x18, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f};
 
 	p->opcode = rng_percent(rng, 60) ? RNG_PICK(rng, opcodes) : rng_below(rng, 0x20);
-	p->body_len = rng_percent(rng, 70) ? rng_below(rng, 30) : rng_below(rng, 1100);
+	p->body_len = rng_percent(rng, 70) ? rng_below(rng, 30) : rng_below(rng, 1800);
 	p->flags |= rng_below(rng, 4) << 4;
 }
 

@@ -149,7 +149,7 @@ size_t harness_episode(struct harness *h, uint64_t seed, const uint32_t *keep, s
 	for (i = 0; i < steps; i++) {
 		uint32_t number = keep ? keep[i] : i;
 
-		gen_step(&h->gen, rng_mix(seed, number + 1), &h->step);
+		gen_step(&h->gen, number, rng_mix(seed, number + 1), &h->step);
 		if (verbose)
 			print_step(h, number);
 		if (!harness_step(h))

@@ -15,8 +15,9 @@ static void print_qp_add(const struct step *step)
 {
 	const struct model_qp_attr *qp = &step->qp;
 
-	printf("qp add: qpn %#x rqpn %#x psn %#x pd %#x access %u depth %u %s", qp->qpn, qp->rqpn,
-	       qp->psn, qp->pdn, qp->access, qp->depth, qp->ipv6 ? "ipv6" : "ipv4");
+	printf("qp add: qpn %#x rqpn %#x psn %#x msn %u pd %#x access %u depth %u %s", qp->qpn,
+	       qp->rqpn, qp->psn, qp->msn, qp->pdn, qp->access, qp->depth,
+	       qp->ipv6 ? "ipv6" : "ipv4");
 	print_gid("peer", qp->peer);
 	print_gid("local", qp->local);
 }

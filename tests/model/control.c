@@ -4,7 +4,12 @@
 
 void model_qp_add(struct model *m, unsigned slot, const struct model_qp_attr *attr)
 {
-	m->qps[slot] = (struct model_qp){.attr = *attr, .used = true, .epsn = attr->psn};
+	m->qps[slot] = (struct model_qp){
+		.attr = *attr,
+		.used = true,
+		.epsn = attr->psn,
+		.msn = attr->msn,
+	};
 }
 
 void model_qp_del(struct model *m, unsigned slot)

@@ -606,7 +606,7 @@ static enum xa_reason receive_expected(struct model *m, const struct packet *p,
 	}
 	r->word = &mr->words[(p->va - mr->attr.iova) / 8 % MODEL_WORDS];
 	original = operate(m, p, r->word);
-	qp->msn = (qp->msn + 1) % MOD_24;
+	qp->msn = FAULT(m, msn_wrap) ? qp->msn + 1 : (qp->msn + 1) % MOD_24;
 	qp->epsn = FAULT(m, psn_wrap) ? qp->epsn + 1 : (qp->epsn + 1) % MOD_24;
 	save(m, qp, p, original);
 	answer(m, r, p, p->psn, SYNDROME_ACK, qp->msn, &original);

@@ -41,6 +41,7 @@
 	X(sequence_after_reset, "keeps the sent sequence NAK over a reset")                        \
 	X(psn_window, "takes a distance of 2^23 for ahead")                                        \
 	X(psn_wrap, "does not wrap the expected PSN")                                              \
+	X(msn_wrap, "does not wrap the MSN")                                                       \
 	X(msn_counts_naks, "counts a refused message in the MSN")                                  \
 	X(msn_after_reset, "keeps the MSN over a reset")                                           \
 	X(nak_keeps_state, "does not enter the error state")                                       \
@@ -96,6 +97,7 @@ struct model_qp_attr {
 	uint8_t peer[16], local[16]; /* GIDs: of an IPv4 address the last 4 bytes count */
 	uint32_t qpn, rqpn;
 	uint32_t psn; /* the first that is expected */
+	uint32_t msn; /* 0 but in the middle of a life */
 	uint32_t pdn;
 	unsigned access; /* XA_ACCESS_* */
 	unsigned depth;
