@@ -48,18 +48,27 @@ static long lock_again(__u32 i __attribute__((unused)), void *data)
 	return wait->locked;
 }
 
+/* Out of line, with the copy of the control word in memory that bpf_loop() needs. */
+static __noinline bool lock_slowly(struct xa_qp *qp, struct xa_qp_ctl *ctl)
+{
+	struct lock_wait wait = {.qp = qp};
+
+	bpf_loop(LOCK_TRIES, lock_again, &wait, 0);
+	*ctl = wait.ctl;
+	return wait.locked;
+}
+
 /* On GO_ON the lock is held and p->ctl is the control word as it was when it was free. */
 static __always_inline enum xa_reason lock_qp(struct packet *p)
 {
-	struct lock_wait wait = {.qp = p->qp};
+	struct xa_qp_ctl ctl;
 
 	if (try_lock(p->qp, p->ctl))
 		return GO_ON;
-	bpf_loop(LOCK_TRIES, lock_again, &wait, 0);
-	p->ctl = wait.ctl;
-	if (wait.locked)
-		return GO_ON;
-	return wait.ctl.state == XA_QP_RTR ? XA_REASON_busy : XA_REASON_qp_state;
+	if (!lock_slowly(p->qp, &ctl))
+		return ctl.state == XA_QP_RTR ? XA_REASON_busy : XA_REASON_qp_state;
+	p->ctl = ctl;
+	return GO_ON;
 }
 
 /* Publishes p->ctl, in which lock is 0, with everything written before it. */
