@@ -175,23 +175,62 @@ static const char *explain_refusal(enum xatomic_wc_status status)
 	}
 }
 
-/* The one line that says what happened to the first operation that failed. */
-static int report_failure(const struct run *run)
+static void explain_failure(const struct run *run, char *text)
 {
-	const struct xatomic_wc *wc = &run->failure;
-	char text[SENTENCE_LEN];
+	enum xatomic_wc_status status = run->failure.status;
 
-	if (wc->status == XATOMIC_WC_RETRY_EXC_ERR)
+	if (status == XATOMIC_WC_RETRY_EXC_ERR)
 		explain_silence(run, text);
 	else
-		snprintf(text, sizeof(text),
+		snprintf(text, SENTENCE_LEN,
 			 "%s; 'xatomic qp show 0x%" PRIx32
 			 "' at the responder tells which, and 'xatomic "
 			 "qp reset' revives the queue pair",
-			 explain_refusal(wc->status), run->settings->rqpn);
-	return xa_fail("%s at PSN 0x%" PRIx32 ", after %" PRIu64 " of %" PRIu64 " operations: %s",
-		       xatomic_wc_status_str(wc->status), wc->psn, run->succeeded,
-		       run->settings->count, text);
+			 explain_refusal(status), run->settings->rqpn);
+}
+
+/* What -v adds, in brackets. */
+static void describe_counters(const struct run *run, uint64_t ns, char *text)
+{
+	struct xatomic_qp_info info;
+	const struct xatomic_qp_counters *c = &info.counters;
+
+	text[0] = '\0';
+	if (!run->settings->global.verbose)
+		return;
+	xatomic_qp_query(run->qp, &info);
+	snprintf(text, SENTENCE_LEN,
+		 " [%.3f ms, %.0f operations per second; %" PRIu64 " requests, %" PRIu64
+		 " resent; %" PRIu64 " timeouts, %" PRIu64 " sequence NAKs, %" PRIu64
+		 " implied NAKs, %" PRIu64 " RNR NAKs; %" PRIu64 " responses ignored, %" PRIu64
+		 " rejected; next PSN 0x%" PRIx32 "]",
+		 (double)ns / 1e6, (double)run->succeeded * 1e9 / (double)ns, c->requests,
+		 c->resent, c->timeouts, c->sequence_naks, c->implied_naks, c->rnr_naks, c->ignored,
+		 c->rejected, info.next_psn);
+}
+
+/* At most one line, whatever has happened. */
+static int report(const struct run *run, int error, uint64_t ns)
+{
+	uint64_t count = run->settings->count;
+	char text[SENTENCE_LEN], counters[SENTENCE_LEN];
+
+	describe_counters(run, ns, counters);
+	if (error)
+		return xa_fail("sending on '%s' failed after %" PRIu64 " of %" PRIu64
+			       " operations (%s); see 'ip link'%s",
+			       run->settings->dev, run->succeeded, count, strerror(-error),
+			       counters);
+	if (run->failure.status) {
+		explain_failure(run, text);
+		return xa_fail("%s at PSN 0x%" PRIx32 ", after %" PRIu64 " of %" PRIu64
+			       " operations: %s%s",
+			       xatomic_wc_status_str(run->failure.status), run->failure.psn,
+			       run->succeeded, count, text, counters);
+	}
+	if (run->settings->global.verbose)
+		xa_warn("%" PRIu64 " operations done%s", run->succeeded, counters);
+	return XA_EXIT_DONE;
 }
 
 static uint64_t clock_ns(void)
@@ -200,21 +239,6 @@ static uint64_t clock_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
-
-static void report_counters(const struct run *run, uint64_t ns)
-{
-	struct xatomic_qp_info info;
-	const struct xatomic_qp_counters *c = &info.counters;
-
-	xatomic_qp_query(run->qp, &info);
-	xa_warn("%" PRIu64 " operations in %.3f ms, %.0f per second: %" PRIu64 " requests, %" PRIu64
-		" resent; %" PRIu64 " timeouts, %" PRIu64 " sequence NAKs, %" PRIu64
-		" implied NAKs, %" PRIu64 " RNR NAKs; %" PRIu64 " responses ignored, %" PRIu64
-		" rejected; next PSN 0x%" PRIx32,
-		run->succeeded, (double)ns / 1e6, (double)run->succeeded * 1e9 / (double)ns,
-		c->requests, c->resent, c->timeouts, c->sequence_naks, c->implied_naks, c->rnr_naks,
-		c->ignored, c->rejected, info.next_psn);
 }
 
 static int run_operation(struct run *run)
@@ -230,15 +254,7 @@ static int run_operation(struct run *run)
 		return status;
 	begin = clock_ns();
 	error = loop(run);
-	if (run->settings->global.verbose)
-		report_counters(run, clock_ns() - begin);
-	if (error)
-		status = xa_fail("sending on '%s' failed after %" PRIu64 " of %" PRIu64
-				 " operations (%s); see 'ip link'",
-				 run->settings->dev, run->succeeded, run->settings->count,
-				 strerror(-error));
-	else if (run->failure.status)
-		status = report_failure(run);
+	status = report(run, error, clock_ns() - begin);
 	xatomic_qp_close(run->qp);
 	return status;
 }
