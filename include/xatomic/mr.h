@@ -25,6 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "xatomic/error.h"
+
 #ifdef __cplusplus
 #include <atomic>
 typedef std::atomic<std::uint64_t> xatomic_word;
@@ -51,9 +53,6 @@ size_t xatomic_mr_count(const struct xatomic_mr *mr);
 
 /* Unmaps the words and frees `mr`. NULL is fine. */
 void xatomic_mr_close(struct xatomic_mr *mr);
-
-/* What went wrong last in this thread: one sentence, no newline; valid until the next failure. */
-const char *xatomic_error(void);
 
 #ifdef __cplusplus
 }

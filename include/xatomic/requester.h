@@ -10,14 +10,14 @@
  *	struct xatomic_qp *qp;
  *	struct xatomic_wc wc;
  *	uint64_t original;
- *	char why[XATOMIC_WHY_LEN];
  *
  *	xatomic_qp_attr_init(&attr);
  *	attr.ifname = "eth0";
  *	inet_pton(AF_INET6, "::ffff:10.0.0.2", &attr.peer);
  *	attr.qp_num = 0x11; attr.dest_qp_num = 0x2f; attr.sq_psn = 100;
- *	if (xatomic_qp_open(&attr, &qp, why))
- *		errx(1, "%s", why);
+ *	qp = xatomic_qp_open(&attr);
+ *	if (!qp)
+ *		errx(1, "%s", xatomic_error());
  *	xatomic_post_send(qp, &(struct xatomic_wr){.opcode = XATOMIC_WR_ATOMIC_FETCH_AND_ADD,
  *		.remote_addr = 0x2000, .rkey = rkey, .compare_add = 1, .reply = &original,
  *		.send_flags = XATOMIC_SEND_SIGNALED});
@@ -35,21 +35,21 @@
  *
  * Threads: one thread at a time per queue pair. Different queue pairs share nothing.
  * Integers are in host byte order, addresses in network order. Functions that can fail return 0 or a
- * positive count, or a negative errno.
+ * positive count, or a negative errno; xatomic_qp_open() says why in words.
  */
 #ifndef XATOMIC_REQUESTER_H
 #define XATOMIC_REQUESTER_H
 
 #include <netinet/in.h>
-#include <stddef.h>
 #include <stdint.h>
+
+#include "xatomic/error.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 enum {
-	XATOMIC_WHY_LEN = 320,      /* bytes of a reason, with its NUL */
 	XATOMIC_MAX_RD_ATOMIC = 128 /* most atomics in flight, as in rxe */
 };
 
@@ -167,11 +167,9 @@ void xatomic_qp_attr_init(struct xatomic_qp_attr *attr);
  * about three seconds for it, when needed. The calling thread is in attr->netns meanwhile, and back in
  * its own when this returns. Needs CAP_NET_RAW there, and CAP_SYS_ADMIN with attr->netns.
  *
- * Returns 0 with the queue pair in *qp; or a negative errno with one sentence in `why` that says what is
- * wrong and what to do, without a full stop.
+ * Returns NULL with errno set and a sentence in xatomic_error().
  */
-int xatomic_qp_open(const struct xatomic_qp_attr *attr, struct xatomic_qp **qp,
-		    char why[XATOMIC_WHY_LEN]);
+struct xatomic_qp *xatomic_qp_open(const struct xatomic_qp_attr *attr);
 
 /* Frees a queue pair; open requests are forgotten. NULL is allowed. */
 void xatomic_qp_close(struct xatomic_qp *qp);
@@ -222,9 +220,9 @@ void xatomic_qp_query(const struct xatomic_qp *qp, struct xatomic_qp_info *info)
  * What may explain that no valid answer comes (XATOMIC_WC_RETRY_EXC_ERR)? Knows three cases: the responder's
  * sequence NAKs ask for a PSN that is not in flight; responses come but fail a check; or none comes at all and
  * the interface is a veth without an XDP program, which gets nothing of what the peer sends by XDP_TX.
- * Returns 1 with a clause in `hint`, else 0 with "".
+ * Returns a clause, which is valid until the next call, or NULL.
  */
-int xatomic_qp_hint(const struct xatomic_qp *qp, char hint[XATOMIC_WHY_LEN]);
+const char *xatomic_qp_hint(struct xatomic_qp *qp);
 
 /* The name that verbs give to a status: "IBV_WC_SUCCESS". "unknown" for a number that is none. */
 const char *xatomic_wc_status_str(enum xatomic_wc_status status);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * error.h - how the library says what went wrong: functions return -1 and leave a sentence behind, which
- * xatomic_error() (xatomic/mr.h) hands out.
+ * xatomic_error() (xatomic/error.h) hands out.
  */
 #ifndef XATOMIC_LIB_ERROR_H
 #define XATOMIC_LIB_ERROR_H
@@ -11,5 +11,8 @@
  * capital at its start, a full stop or a newline. errno stays as it is.
  */
 int xa_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, and sets errno. */
+int xa_error_set(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -26,7 +26,6 @@ static int open_qp(struct run *run)
 {
 	const struct req_settings *settings = run->settings;
 	struct xatomic_qp_attr attr;
-	char why[XATOMIC_WHY_LEN];
 
 	xatomic_qp_attr_init(&attr);
 	attr.ifname = settings->dev;
@@ -41,7 +40,8 @@ static int open_qp(struct run *run)
 	attr.retry_cnt = settings->retry;
 	/* Endless RNR retries, which verbs programs like, would make a command that never ends. */
 	attr.rnr_retry = RNR_RETRY;
-	return xatomic_qp_open(&attr, &run->qp, why) ? xa_fail("%s", why) : XA_EXIT_DONE;
+	run->qp = xatomic_qp_open(&attr);
+	return run->qp ? XA_EXIT_DONE : xa_fail("%s", xatomic_error());
 }
 
 /* As many as fit into the window, unless something has gone wrong or all are posted. */
@@ -132,7 +132,8 @@ static int loop(struct run *run)
 static void explain_silence(const struct run *run, char *text)
 {
 	const struct req_settings *settings = run->settings;
-	char peer[INET6_ADDRSTRLEN], local[INET6_ADDRSTRLEN], hint[XATOMIC_WHY_LEN];
+	char peer[INET6_ADDRSTRLEN], local[INET6_ADDRSTRLEN];
+	const char *hint = xatomic_qp_hint(run->qp);
 	struct xatomic_qp_info info;
 	uint32_t tries = settings->retry + 1;
 	struct xa_ip ip;
@@ -144,7 +145,7 @@ static void explain_silence(const struct run *run, char *text)
 		       "%s gave no answer within %" PRIu32 " %s of %.3g ms each; ",
 		       xa_ip_text(&settings->peer, peer), tries, tries == 1 ? "try" : "tries",
 		       (double)info.timeout_ns / 1e6);
-	if (xatomic_qp_hint(run->qp, hint))
+	if (hint)
 		snprintf(text + len, SENTENCE_LEN - len, "%s", hint);
 	else
 		snprintf(text + len, SENTENCE_LEN - len,

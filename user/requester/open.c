@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/error.h"
 #include "lib/netns.h"
 #include "qp.h"
 #include "route.h"
@@ -68,16 +69,13 @@ static const char *find_fault(const struct xatomic_qp_attr *attr)
 	return attr->vlans > XA_MAX_VLANS ? "there can be two VLAN tags at most" : NULL;
 }
 
-int xa_qp_check_attr(const struct xatomic_qp_attr *attr, char why[XATOMIC_WHY_LEN])
+int xa_qp_check_attr(const struct xatomic_qp_attr *attr)
 {
 	const char *fault = attr->ifname ? find_fault(attr) : "the interface is missing";
 
 	if (!fault)
 		fault = find_address_fault(attr);
-	if (!fault)
-		return 0;
-	snprintf(why, XATOMIC_WHY_LEN, "%s", fault);
-	return -EINVAL;
+	return fault ? xa_error_set(EINVAL, "%s", fault) : 0;
 }
 
 static void fill_path(const struct xatomic_qp_attr *attr, struct xa_path *path)
@@ -116,86 +114,81 @@ static int hold_port(const struct xa_ip *local, int ifindex)
 	return -1;
 }
 
-static int open_transport(const struct xa_path *path, int ifindex, struct xa_transport **transport,
-			  char *why)
+static int open_transport(const struct xa_path *path, int ifindex, struct xa_transport **transport)
 {
 	int error = xa_packet_open(ifindex, path->lqpn, transport);
 
 	if (error == -EPERM)
-		snprintf(why, XATOMIC_WHY_LEN,
-			 "packet sockets need CAP_NET_RAW, which this process lacks; run it as "
-			 "root");
-	else if (error)
-		snprintf(why, XATOMIC_WHY_LEN, "the kernel refused a packet socket: %s",
-			 strerror(-error));
-	return error;
+		return xa_error_set(EPERM,
+				    "packet sockets need CAP_NET_RAW, which this process lacks; "
+				    "run it as root");
+	if (error)
+		return xa_error_set(-error, "the kernel refused a packet socket: %s",
+				    strerror(-error));
+	return 0;
 }
 
 /* In the right network namespace. */
-static int open_here(const struct xatomic_qp_attr *attr, struct xatomic_qp **qp, char *why)
+static struct xatomic_qp *open_here(const struct xatomic_qp_attr *attr)
 {
 	struct xa_transport *transport;
+	struct xatomic_qp *qp;
 	struct xa_path path;
 	int ifindex, error;
 
 	fill_path(attr, &path);
-	error = xa_route_find(attr->ifname, &path, &ifindex, why);
-	if (!error)
-		error = open_transport(&path, ifindex, &transport, why);
-	if (error)
-		return error;
-	error = xa_qp_create(attr, &path, transport, qp);
+	if (xa_route_find(attr->ifname, &path, &ifindex) ||
+	    open_transport(&path, ifindex, &transport))
+		return NULL;
+	error = xa_qp_create(attr, &path, transport, &qp);
 	if (error) {
 		transport->ops->close(transport);
-		snprintf(why, XATOMIC_WHY_LEN, "there is no memory for a queue pair");
-		return error;
+		xa_error_set(-error, "there is no memory for a queue pair");
+		return NULL;
 	}
-	(*qp)->ifindex = ifindex;
-	(*qp)->port_fd = hold_port(&path.local, ifindex);
-	return 0;
+	qp->ifindex = ifindex;
+	qp->port_fd = hold_port(&path.local, ifindex);
+	return qp;
 }
 
-static int refuse_netns(const char *netns, int error, char *why)
+static void refuse_netns(const char *netns, int error)
 {
 	if (error == -ENOENT)
-		snprintf(why, XATOMIC_WHY_LEN,
-			 "there is no network namespace '%s'; see 'ip netns list'", netns);
+		xa_error_set(ENOENT, "there is no network namespace '%s'; see 'ip netns list'",
+			     netns);
 	else if (error == -EPERM || error == -EACCES)
-		snprintf(why, XATOMIC_WHY_LEN,
-			 "entering a network namespace needs CAP_SYS_ADMIN, which this process "
-			 "lacks; run it as root");
+		xa_error_set(-error, "entering a network namespace needs CAP_SYS_ADMIN, which this "
+				     "process lacks; run it as root");
 	else
-		snprintf(why, XATOMIC_WHY_LEN, "the network namespace '%s' cannot be entered: %s",
-			 netns, strerror(-error));
-	return error;
+		xa_error_set(-error, "the network namespace '%s' cannot be entered: %s", netns,
+			     strerror(-error));
 }
 
-static int open_in_netns(const struct xatomic_qp_attr *attr, struct xatomic_qp **qp, char *why)
+static struct xatomic_qp *open_in_netns(const struct xatomic_qp_attr *attr)
 {
 	char *netns = strdup(attr->netns);
-	int home = netns ? xa_netns_enter(netns) : -ENOMEM, error;
+	int home = netns ? xa_netns_enter(netns) : -ENOMEM;
+	struct xatomic_qp *qp;
 
 	if (home < 0) {
 		free(netns);
-		return refuse_netns(attr->netns, home, why);
+		refuse_netns(attr->netns, home);
+		return NULL;
 	}
-	error = open_here(attr, qp, why);
+	qp = open_here(attr);
 	xa_netns_leave(home);
-	if (error)
-		free(netns);
+	if (qp)
+		qp->netns = netns;
 	else
-		(*qp)->netns = netns;
-	return error;
+		free(netns);
+	return qp;
 }
 
-int xatomic_qp_open(const struct xatomic_qp_attr *attr, struct xatomic_qp **qp,
-		    char why[XATOMIC_WHY_LEN])
+struct xatomic_qp *xatomic_qp_open(const struct xatomic_qp_attr *attr)
 {
-	int error = xa_qp_check_attr(attr, why);
-
-	if (error)
-		return error;
-	return attr->netns ? open_in_netns(attr, qp, why) : open_here(attr, qp, why);
+	if (xa_qp_check_attr(attr))
+		return NULL;
+	return attr->netns ? open_in_netns(attr) : open_here(attr);
 }
 
 static bool is_deaf(const struct xatomic_qp *qp)
@@ -218,29 +211,25 @@ static bool has_heard(const struct xatomic_qp_counters *c)
 	return c->acks || c->sequence_naks || c->implied_naks || c->rnr_naks || c->ignored;
 }
 
-static bool hint_at(const struct xatomic_qp *qp, char *hint)
+const char *xatomic_qp_hint(struct xatomic_qp *qp)
 {
 	const struct xatomic_qp_counters *counters = &qp->engine.counters;
 
-	if (qp->engine.asked_psn != XA_NO_PSN)
-		return snprintf(hint, XATOMIC_WHY_LEN,
-				"its sequence NAK asks for PSN 0x%" PRIx32 ", so start there",
-				qp->engine.asked_psn);
-	if (counters->rejected)
-		return snprintf(hint, XATOMIC_WHY_LEN,
-				"packets for this QPN came (%" PRIu64
-				"), but with a wrong address, length, P_Key or ICRC",
-				counters->rejected);
+	if (qp->engine.asked_psn != XA_NO_PSN) {
+		snprintf(qp->hint, sizeof(qp->hint),
+			 "its sequence NAK asks for PSN 0x%" PRIx32 ", so start there",
+			 qp->engine.asked_psn);
+		return qp->hint;
+	}
+	if (counters->rejected) {
+		snprintf(qp->hint, sizeof(qp->hint),
+			 "packets for this QPN came (%" PRIu64
+			 "), but with a wrong address, length, P_Key or ICRC",
+			 counters->rejected);
+		return qp->hint;
+	}
 	if (has_heard(counters) || !is_deaf(qp))
-		return false;
-	return snprintf(
-		hint, XATOMIC_WHY_LEN,
-		"the interface is a veth without an XDP program, where replies that the other "
-		"end sends by XDP_TX get lost; attach one that passes everything");
-}
-
-int xatomic_qp_hint(const struct xatomic_qp *qp, char hint[XATOMIC_WHY_LEN])
-{
-	hint[0] = '\0';
-	return hint_at(qp, hint);
+		return NULL;
+	return "the interface is a veth without an XDP program, where replies that the other end "
+	       "sends by XDP_TX get lost; attach one that passes everything";
 }

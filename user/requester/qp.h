@@ -18,6 +18,7 @@ struct xatomic_qp {
 	int port_fd; /* keeps the kernel from answering responses with ICMP; -1: none */
 	char *netns; /* where the interface is; NULL: the caller's namespace */
 	uint64_t (*clock)(void);
+	char hint[160];
 	struct xa_frame frames[XA_BATCH];
 };
 
@@ -28,8 +29,8 @@ struct xatomic_qp {
 int xa_qp_create(const struct xatomic_qp_attr *attr, const struct xa_path *path,
 		 struct xa_transport *transport, struct xatomic_qp **qp);
 
-/* Returns 0, or -EINVAL with a sentence in `why`. */
-int xa_qp_check_attr(const struct xatomic_qp_attr *attr, char why[XATOMIC_WHY_LEN]);
+/* Returns 0, or -1 with xa_error(). */
+int xa_qp_check_attr(const struct xatomic_qp_attr *attr);
 
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t xa_clock_ns(void);

@@ -10,7 +10,6 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,30 +17,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/error.h"
 #include "rtnl.h"
 
 enum { DISCARD_PORT = 9, NEIGHBOUR_TRIES = 350, NEIGHBOUR_PAUSE_MS = 10 };
 
-/* What is being looked for, and where the reason of a failure goes. */
+/* What is being looked for, and what has been found. */
 struct search {
 	const char *ifname;
 	struct xa_path *path;
 	int ifindex;
 	int netlink;
 	struct xa_route route;
-	char *why;
 };
-
-__attribute__((format(printf, 3, 4))) static int because(const struct search *search, int error,
-							 const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(search->why, XATOMIC_WHY_LEN, format, args);
-	va_end(args);
-	return error;
-}
 
 static const char *peer_text(const struct search *search, char *text)
 {
@@ -67,23 +55,23 @@ static int find_interface(struct search *search)
 
 	search->ifindex = if_nametoindex(search->ifname);
 	if (!search->ifindex)
-		return because(
-			search, -ENODEV,
+		return xa_error_set(
+			ENODEV,
 			"there is no interface '%s' in this network namespace; see 'ip link'",
 			search->ifname);
 	if (interface_ioctl(search->ifname, SIOCGIFFLAGS, &flags) ||
 	    interface_ioctl(search->ifname, SIOCGIFHWADDR, &address))
-		return because(search, -ENODEV, "interface '%s' has just vanished; see 'ip link'",
-			       search->ifname);
+		return xa_error_set(ENODEV, "interface '%s' has just vanished; see 'ip link'",
+				    search->ifname);
 	if (address.ifr_hwaddr.sa_family != ARPHRD_ETHER)
-		return because(search, -ENOTSUP,
-			       "'%s' is no Ethernet interface, and RoCEv2 is sent in Ethernet "
-			       "frames here; give one that is",
-			       search->ifname);
+		return xa_error_set(ENOTSUP,
+				    "'%s' is no Ethernet interface, and RoCEv2 is sent in Ethernet "
+				    "frames here; give one that is",
+				    search->ifname);
 	if (!(flags.ifr_flags & IFF_UP))
-		return because(search, -ENETDOWN,
-			       "interface '%s' is down; bring it up with 'ip link set %s up'",
-			       search->ifname, search->ifname);
+		return xa_error_set(ENETDOWN,
+				    "interface '%s' is down; bring it up with 'ip link set %s up'",
+				    search->ifname, search->ifname);
 	memcpy(search->path->smac, address.ifr_hwaddr.sa_data, XA_MAC_LEN);
 	return 0;
 }
@@ -92,8 +80,8 @@ static int refuse_route(const struct search *search, int error)
 {
 	char text[INET6_ADDRSTRLEN];
 
-	return because(
-		search, error,
+	return xa_error_set(
+		-error,
 		"the kernel has no route to %s by interface '%s' (%s); give the interface an "
 		"address in that network, or add a route",
 		peer_text(search, text), search->ifname, strerror(-error));
@@ -108,10 +96,11 @@ static int find_route(struct search *search)
 	if (error)
 		return refuse_route(search, error);
 	if (search->route.type == RTN_LOCAL)
-		return because(search, -EADDRNOTAVAIL,
-			       "%s is an address of this host itself, which would answer no packet "
-			       "from itself; give the responder's",
-			       peer_text(search, text));
+		return xa_error_set(
+			EADDRNOTAVAIL,
+			"%s is an address of this host itself, which would answer no packet "
+			"from itself; give the responder's",
+			peer_text(search, text));
 	return search->route.type == RTN_UNICAST ? 0 : refuse_route(search, -EHOSTUNREACH);
 }
 
@@ -159,15 +148,16 @@ static int find_local(struct search *search)
 	if (!is_unset(local)) {
 		if (interface_has(search->ifname, local))
 			return 0;
-		return because(search, -EADDRNOTAVAIL,
-			       "%s is no address of interface '%s'; see 'ip address'",
-			       xa_ip_text(local, text), search->ifname);
+		return xa_error_set(EADDRNOTAVAIL,
+				    "%s is no address of interface '%s'; see 'ip address'",
+				    xa_ip_text(local, text), search->ifname);
 	}
 	if (!search->route.has_source || !interface_has(search->ifname, &search->route.source))
-		return because(search, -EADDRNOTAVAIL,
-			       "interface '%s' has no %s address to send to %s from; add one with "
-			       "'ip address add'",
-			       search->ifname, is_v4 ? "IPv4" : "IPv6", peer_text(search, text));
+		return xa_error_set(
+			EADDRNOTAVAIL,
+			"interface '%s' has no %s address to send to %s from; add one with "
+			"'ip address add'",
+			search->ifname, is_v4 ? "IPv4" : "IPv6", peer_text(search, text));
 	*local = search->route.source;
 	return 0;
 }
@@ -226,24 +216,24 @@ static int find_neighbour(struct search *search)
 			provoke(search);
 		nanosleep(&pause, NULL);
 	}
-	return because(
-		search, -EHOSTUNREACH,
+	return xa_error_set(
+		EHOSTUNREACH,
 		"%s does not tell its MAC address on '%s'; check that it is up and in the same "
 		"network, or add it with 'ip neighbour add'",
 		xa_ip_text(&search->route.nexthop, text), search->ifname);
 }
 
-int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex, char why[XATOMIC_WHY_LEN])
+int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex)
 {
-	struct search search = {.ifname = ifname, .path = path, .why = why};
+	struct search search = {.ifname = ifname, .path = path};
 	int error = find_interface(&search);
 
 	if (error)
 		return error;
 	search.netlink = xa_rtnl_open();
 	if (search.netlink < 0)
-		return because(&search, search.netlink, "the kernel refused a netlink socket: %s",
-			       strerror(-search.netlink));
+		return xa_error_set(-search.netlink, "the kernel refused a netlink socket: %s",
+				    strerror(-search.netlink));
 	error = find_route(&search);
 	if (!error)
 		error = find_local(&search);

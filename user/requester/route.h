@@ -13,10 +13,9 @@
 
 /*
  * Fills smac, dmac and, if it is all zeros, local of `path`, whose peer is given. Returns 0 with the index of
- * the interface in *ifindex, or a negative errno with a sentence in `why`.
+ * the interface in *ifindex, or -1 with xa_error().
  */
-int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex,
-		  char why[XATOMIC_WHY_LEN]);
+int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex);
 
 /* Is this a veth that no XDP program is attached to? Then frames sent to it by XDP_TX may vanish. */
 bool xa_is_plain_veth(int ifindex);
