@@ -2,7 +2,7 @@
 #
 # The demo in its veth lab, and the wiretap that shows what crosses the lab's wires.
 
-CHECK_DEPS += $(BUILD)/wiretap
+check-run: $(BUILD)/wiretap
 
 WIRETAP_OBJ := $(call obj,scripts/wiretap.c scripts/decode.c)
 $(WIRETAP_OBJ): scripts/decode.h $(BUILD)/wiretap.skel.h

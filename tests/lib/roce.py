@@ -23,7 +23,7 @@ class AtomicETH(Packet):
 
 class AtomicAckETH(Packet):
     name = "AtomicAckETH"
-    fields_desc = [LongField("original", 0)]
+    fields_desc = [LongField("original_value", 0)]  # Packet has an attribute "original" of its own
 
 
 bind_layers(BTH, AtomicETH, opcode=COMPARE_SWAP)
