@@ -138,7 +138,8 @@ scene_b() {
 	request 1 1 fadd --addr 0x1008 --add 1
 	tap_stop
 	expect "the number of lost packets" "$(grep -c 'ATOMIC_ACKNOWLEDGE .* LOST' "$work/wire")" 1
-	expect "the number of requests at PSN 3100" "$(grep -c 'FETCH_ADD .*psn 3100 ' "$work/wire")" 2
+	# Twice; more often on a machine that is too slow for the retry timer.
+	[ "$(grep -c 'FETCH_ADD .*psn 3100 ' "$work/wire")" -ge 2 ] || die "PSN 3100 was not sent again"
 	expect "the answer" "$(answer 1)" 41
 	expect "the counter" "$(word 8)" 42
 }

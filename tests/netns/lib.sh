@@ -73,6 +73,14 @@ is() { # NAME GOT WANTED
 	fi
 }
 
+at_least() { # NAME GOT WANTED
+	if [ "$2" -ge "$3" ] 2>/dev/null; then
+		pass "$1"
+	else
+		fail "$1" "got:    $2" "wanted: $3 or more"
+	fi
+}
+
 finish() {
 	echo "1..$tests"
 	[ $failures -eq 0 ]

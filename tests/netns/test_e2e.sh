@@ -38,7 +38,7 @@ one_loss() { # LABEL FAMILY WHAT
 	tap_stop
 	is "$label: a lost $3: the counter" "$(word words 8)" 42
 	is "$label: a lost $3 was really lost" "$(seen "$3 .* LOST\$")" 1
-	is "$label: a lost $3: two requests were sent" "$(seen 'FETCH_ADD .*psn 3100 ')" 2
+	at_least "$label: a lost $3: the request was sent again" "$(seen 'FETCH_ADD .*psn 3100 ')" 2
 	xatomic qp del "$qpn"
 }
 
@@ -52,7 +52,7 @@ many_losses() { # LABEL FAMILY
 	tap_stop
 	is "$label: many losses: every answer, in order" "$(xargs <"$work/answers")" "$(seq 0 49 | xargs)"
 	is "$label: many losses: the sum" "$(word words 8)" 50
-	is "$label: many losses: there were many" "$([ "$(seen 'LOST$')" -ge 8 ] && echo yes)" yes
+	at_least "$label: many losses: there were many" "$(seen 'LOST$')" 8
 	xatomic qp del "$qpn"
 }
 
