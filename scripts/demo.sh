@@ -58,7 +58,8 @@ tap_start() {
 	for ((i = 1; i <= nodes; i++)); do
 		taps+=("$prefix-node$i/eth0=node$i")
 	done
-	"$build/wiretap" "$@" "${taps[@]}" >"$work/wire" &
+	: >"$work/wire" # of the last time, or its "# tapping" would be taken for this one's
+	"$build/wiretap" "$@" "${taps[@]}" >>"$work/wire" &
 	tap=$!
 	until grep -qs '^# tapping' "$work/wire"; do
 		kill -0 "$tap" 2>/dev/null || die "the wiretap ended before it began"
@@ -83,8 +84,7 @@ request() { # I COUNT ARGUMENTS OF xatomic-req
 		--lqpn $((16 + i)) --rqpn "${qpn[i]}" --sq-psn "${psn[i]}" --rkey "$rkey" "$@")
 	show "${command[@]}"
 	psn[i]=$((psn[i] + count))
-	"${command[@]:0:1}" --json "${command[@]:1}" >"$work/answers$i"
-	jq .original "$work/answers$i" >"$work/node$i"
+	"${command[@]}" >"$work/node$i"
 }
 
 answer() { cat "$work/node$1"; }
@@ -194,8 +194,8 @@ look_inside() {
 	title "Inside: the maps as bpftool shows them, without the unused entries"
 	dump "$pins/qps" '.[].formatted.value | select(.qpn != 0)'
 	dump "$pins/mrs" '.[].formatted.value | select(.state == "XA_MR_VALID")'
-	# shellcheck disable=SC2016 # $qpn is jq's
-	dump "$pins/replay" '.[].formatted | .key as $qpn | .value.saved[] | select(.qpn == $qpn)'
+	echo "The last two atomics that each QP would answer again (without the guard word, too long for jq):"
+	dump "$pins/replay" '.[].formatted | [.value.saved[] | select(.qpn != 0)] | sort_by(.psn)[-2:][] | del(.guard)'
 	dump "$(xatomic --json mr show demo | jq -r .map)" '.[].formatted | select(.value != 0)'
 }
 

@@ -32,7 +32,7 @@ static void add_by_cas(xatomic_word *word)
 
 int main(int argc, char **argv)
 {
-	struct xatomic_mr *mr = argc == 2 ? xatomic_mr_open(NULL, argv[1], 0) : NULL;
+	struct xatomic_mr *mr = argc == 2 ? xatomic_mr_open(NULL, argv[1]) : NULL;
 	xatomic_word *words;
 	uint64_t added = 0;
 

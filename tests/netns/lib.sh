@@ -154,11 +154,12 @@ request() { # FAMILY I RQPN PSN RKEY ARGUMENTS...
 	shift 5
 	xatomic_req --json --netns "$prefix-node$i" --dev eth0 --peer "$(address "$family" "$i" 1)" \
 		--lqpn $((16 + i)) --rqpn "$rqpn" --sq-psn "$psn" --rkey "$rkey" "$@" |
-		jq 'select(.original != null).original'
+		sed -n 's/^{"original":\([0-9]*\)}$/\1/p'
 }
 
+# Not by jq, which rounds what needs more than 53 bits.
 word() { # MR OFFSET
-	xatomic --json mr dump "$1" --offset "$2" --count 1 | jq '.words[0]'
+	xatomic --json mr dump "$1" --offset "$2" --count 1 | sed -n 's/.*"words":\[\([0-9]*\)\].*/\1/p'
 }
 
 # Watches (and by --lose OPCODE:PSN[:TIMES] disturbs) the wires of nodes 1 to N until tap_stop; the packets
@@ -170,7 +171,8 @@ tap_start() { # N [wiretap options]
 	for ((i = 1; i <= n; i++)); do
 		taps+=("$prefix-node$i/eth0=node$i")
 	done
-	"$build/wiretap" "$@" "${taps[@]}" >"$work/wire" 2>&1 &
+	: >"$work/wire" # of the last time, or its "# tapping" would be taken for this one's
+	"$build/wiretap" "$@" "${taps[@]}" >>"$work/wire" 2>&1 &
 	wiretap_pid=$!
 	wait_for 30 grep -q '^# tapping' "$work/wire" || bail "wiretap: $(cat "$work/wire")"
 }
