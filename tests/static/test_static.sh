@@ -50,7 +50,7 @@ check_format() {
 check_licences() {
 	local file wanted
 	for file in $(files '*' | grep -vE '\.(pcap|bin|hex|json|txt)$|(^|/)(LICENSES?|COPYING)|^\.gitignore$'); do
-		wanted='BSD-2-Clause'
+		wanted='(GPL-2.0-only OR )?BSD-2-Clause'
 		[[ $file =~ ^(bpf|include)/ ]] && wanted='GPL-2.0-only OR BSD-2-Clause'
 		result "licence of $file" \
 			"$(head -4 "$file" | grep -qE "SPDX-License-Identifier: $wanted( |\$|-->)" ||
