@@ -75,6 +75,22 @@ no_icmp() {
 	is "no response is answered by ICMP" "$(icmp_sent)" "$before"
 }
 
+# As text and as JSON, in full: 64-bit numbers, which jq would round.
+large_values() {
+	local qpn
+	local -a command
+	qpn=$(qp_add 4 1 --rq-psn 5)
+	command=(xatomic_req --netns "$node" --dev eth0 --peer 10.77.1.1 --lqpn 17 --rqpn "$qpn" --rkey "$rkey"
+		fadd --addr 16 --add 1 --count 3)
+	xatomic mr set words 16 0xfffffffffffffffe
+	is "original values of 64 bits, as text" "$("${command[@]}" --sq-psn 5 | xargs)" \
+		"18446744073709551614 18446744073709551615 0"
+	xatomic mr set words 16 0xfffffffffffffffe
+	is "original values of 64 bits, as JSON" "$("${command[@]}" --sq-psn 8 --json | tr -d '" ' | xargs)" \
+		"{original:18446744073709551614} {original:18446744073709551615} {original:0}"
+	xatomic qp del "$qpn"
+}
+
 first_psn() {
 	local qpn
 	qpn=$(qp_add 4 1 --rq-psn 5)
@@ -151,6 +167,7 @@ for family in 4 6; do
 done
 by_gateway
 no_icmp
+large_values
 first_psn
 refused_operations
 missing_things
