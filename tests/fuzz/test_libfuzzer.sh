@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build}
-RUNS=${RUNS:-20000}
+RUNS=${RUNS:-50000}
 found=$BUILD/fuzz-found
 mkdir -p "$found"
 
