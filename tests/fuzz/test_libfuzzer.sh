@@ -6,7 +6,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build}
-RUNS=${RUNS:-50000}
+RUNS=${RUNS:-20000}
 found=$BUILD/fuzz-found
 mkdir -p "$found"
 
@@ -29,7 +29,7 @@ for target in "$BUILD"/libfuzzer/fuzz_*; do
 	tests=$((tests + 1))
 	[ -n "${SECONDS_EACH:-}" ] || corpus=
 	[ -f "$dict" ] || dict=
-	if "$target" "${limits[@]}" -max_len=2048 -rss_limit_mb=2048 -close_fd_mask=3 \
+	if "$target" "${limits[@]}" -max_len=512 -len_control=10 -rss_limit_mb=2048 -close_fd_mask=3 \
 		-artifact_prefix="$found/$name-" ${dict:+-dict="$dict"} ${corpus:+"$corpus"} >"$log" 2>&1; then
 		echo "ok $tests - $name: $(grep -aoE 'Done [0-9]+ runs' "$log")"
 		continue
