@@ -16,11 +16,12 @@ adds=500 # by each node in scene (c)
 checks=0
 tap=
 
-# Whatever still runs in the namespaces, which are ours alone, was started here.
+# Jobs may have children, but whatever runs in the namespaces, which are ours alone, was started here.
 cleanup() {
 	local status=$? ns
 	trap - EXIT
 	set +e
+	jobs -p | xargs -r kill 2>/dev/null
 	for ns in $(ip netns list | awk '{ print $1 }' | grep "^$prefix-"); do
 		ip netns pids "$ns" | xargs -r kill 2>/dev/null
 	done

@@ -21,6 +21,7 @@ xatomic_req() { "$build/asan/xatomic-req" "$@"; }
 cleanup() {
 	local status=$? ns
 	trap - EXIT
+	jobs -p | xargs -r kill -9 2>/dev/null
 	# Namespaces of this name are this test's alone, and so is what runs in them.
 	for ns in $(ip netns list 2>/dev/null | awk '{ print $1 }' | grep "^$prefix-"); do
 		ip netns pids "$ns" | xargs -r kill -9 2>/dev/null
