@@ -76,8 +76,8 @@ check_man_pages() {
 	done
 }
 
-# sparse knows no packed enums, so its idea of sizes is not asked for (gcc checks every static assertion),
-# and skeletons hold long strings.
+# sparse knows no packed enums, so its idea of sizes is not asked for (gcc checks every static assertion);
+# what it says of the strings in generated skeletons is no concern of ours.
 check_byte_order() {
 	local file multiarch
 	have sparse || return
@@ -86,7 +86,7 @@ check_byte_order() {
 		result "byte order in $file" "$(sparse -Wbitwise -Wno-decl -include tests/static/sparse-endian.h \
 			'-D_Static_assert(x,y)=' -D_GNU_SOURCE '-DXATOMIC_VERSION=""' -std=gnu11 -Iinclude -Iuser \
 			-I"$build" -I"/usr/include/$multiarch" "$file" 2>&1 |
-			grep -vE 'note: in included file|string too long')"
+			grep -vE 'note: in included file|\.skel\.h:')"
 	done
 }
 
