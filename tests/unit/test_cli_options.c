@@ -14,6 +14,7 @@
 #include "common/options.h"
 #include "common/output.h"
 #include "lib/address.h"
+#include "capture.h"
 
 struct settings {
 	struct xa_globals global;
@@ -70,30 +71,11 @@ static const struct xa_program program = {"prog", "tries options", options, comm
 					  "[--dev] [--text]"};
 
 static struct settings settings;
-static const struct xa_command *command;
-static char errors[4096];
 
-/* Runs with the words of `words` as arguments; what goes to stderr lands in `errors`. */
 static int read_words(const char *words)
 {
-	static char copy[512];
-	char *argv[32] = {"prog"}, *save = NULL;
-	int argc = 1, keep = dup(STDERR_FILENO), status;
-	FILE *file = tmpfile();
-
-	snprintf(copy, sizeof(copy), "%s", words);
-	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		argv[argc++] = strcmp(word, "''") ? word : "";
 	memset(&settings, 0, sizeof(settings));
-	dup2(fileno(file), STDERR_FILENO);
-	status = xa_read_options(&program, &settings, argc, argv, &command);
-	fflush(stderr);
-	dup2(keep, STDERR_FILENO);
-	close(keep);
-	rewind(file);
-	errors[fread(errors, 1, sizeof(errors) - 1, file)] = '\0';
-	fclose(file);
-	return status;
+	return read_line(&program, &settings, words);
 }
 
 static void assert_reads(const char *words, const char *name)
@@ -101,27 +83,25 @@ static void assert_reads(const char *words, const char *name)
 	int status = read_words(words);
 
 	if (status)
-		print_message("# '%s' gave: %s", words, errors);
+		print_message("# '%s' gave: %s", words, captured_err);
 	assert_int_equal(status, XA_EXIT_DONE);
-	assert_non_null(command);
-	assert_string_equal(command->name, name);
-	assert_string_equal(errors, "");
+	assert_non_null(captured_command);
+	assert_string_equal(captured_command->name, name);
+	assert_string_equal(captured_err, "");
 }
 
 /* A usage error is a sentence with `part` in it and one line of usage. */
 static void assert_refuses(const char *words, const char *part)
 {
-	int lines = 0, status = read_words(words);
+	int status = read_words(words);
 
-	if (status != XA_EXIT_USAGE || !strstr(errors, part))
-		print_message("# '%s' gave %d: %s", words, status, errors);
+	if (status != XA_EXIT_USAGE || !strstr(captured_err, part))
+		print_message("# '%s' gave %d: %s", words, status, captured_err);
 	assert_int_equal(status, XA_EXIT_USAGE);
-	assert_null(command);
-	assert_non_null(strstr(errors, part));
-	for (const char *c = errors; *c; c++)
-		lines += *c == '\n';
-	assert_int_equal(lines, 2);
-	assert_non_null(strstr(errors, "\nUsage: prog"));
+	assert_null(captured_command);
+	assert_non_null(strstr(captured_err, part));
+	assert_int_equal(lines_of(captured_err), 2);
+	assert_non_null(strstr(captured_err, "\nUsage: prog"));
 }
 
 static void test_order_is_free(void **state)
@@ -281,24 +261,14 @@ static void test_help_and_version(void **state)
 	static const char *const lines[] = {
 		"-h", "start -h", "--help nonsense", "thing add --count 0 -h",
 		"-V", "-jV",      "stat -V"};
-	int keep = dup(STDOUT_FILENO);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		FILE *file = tmpfile();
-		int status;
-
-		dup2(fileno(file), STDOUT_FILENO);
-		status = read_words(lines[i]);
-		fflush(stdout);
-		dup2(keep, STDOUT_FILENO);
-		assert_int_equal(status, XA_EXIT_DONE);
-		assert_null(command);
-		assert_string_equal(errors, "");
-		assert_true(ftell(file) > 8);
-		fclose(file);
+		assert_int_equal(read_words(lines[i]), XA_EXIT_DONE);
+		assert_null(captured_command);
+		assert_string_equal(captured_err, "");
+		assert_true(strlen(captured_out) > 8);
 	}
-	close(keep);
 }
 
 int main(void)
