@@ -239,6 +239,9 @@ int xa_attach(const struct xa_place *place, const struct xa_attach *attach,
 		lock = lock_all(path);
 	if (lock >= 0) {
 		status = attach_to(place, attach, ifindex, attached);
+		/* Only an empty one goes. */
+		if (status)
+			rmdir(path);
 		close(lock);
 	}
 	xa_netns_leave(home);

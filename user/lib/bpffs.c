@@ -27,13 +27,15 @@ static bool same_inode(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* `ip netns exec` runs its command in such a one. */
+/* As with `ip netns exec`: the parent has another one, and nobody else may be in ours. */
 static bool in_private_mount_namespace(void)
 {
-	struct stat own, first;
+	struct stat own, parents;
+	char path[64];
 
-	return !stat("/proc/self/ns/mnt", &own) && !stat("/proc/1/ns/mnt", &first) &&
-	       !same_inode(&own, &first);
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", getppid());
+	return !stat("/proc/self/ns/mnt", &own) && !stat(path, &parents) &&
+	       !same_inode(&own, &parents);
 }
 
 int xa_bpffs_mount(const char *dir, bool *vanishes)

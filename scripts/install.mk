@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make install: into $(DESTDIR)$(PREFIX). The directories below can be set one by one, for example
+# LIBDIR=/usr/lib/x86_64-linux-gnu.
+
+SBINDIR       ?= $(PREFIX)/sbin
+LIBDIR        ?= $(PREFIX)/lib
+INCLUDEDIR    ?= $(PREFIX)/include
+MANDIR        ?= $(PREFIX)/share/man
+COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+INSTALL       ?= install
+
+# The link that programs find at run time, and the one that the linker finds.
+SOFILE := libxatomic.so.$(VERSION)
+
+define PKG_CONFIG_FILE
+prefix=$(PREFIX)
+includedir=$(INCLUDEDIR)
+libdir=$(LIBDIR)
+
+Name: xatomic
+Description: RDMA atomics without an RNIC: the words of memory regions, and the requester
+Version: $(VERSION)
+Requires.private: libbpf zlib
+Libs: -L$${libdir} -lxatomic
+Cflags: -I$${includedir}
+endef
+export PKG_CONFIG_FILE
+
+install: all
+	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
+	$(Q)$(INSTALL) -d $(addprefix $(DESTDIR),$(SBINDIR) $(LIBDIR)/pkgconfig $(LIBDIR)/xatomic \
+		$(INCLUDEDIR)/xatomic $(MANDIR)/man8 $(COMPLETIONDIR))
+	$(Q)$(INSTALL) -m 755 $(PROGRAMS) $(DESTDIR)$(SBINDIR)
+	$(Q)$(INSTALL) -m 644 $(BUILD)/libxatomic.a $(DESTDIR)$(LIBDIR)
+	$(Q)$(INSTALL) -m 755 $(BUILD)/$(SONAME) $(DESTDIR)$(LIBDIR)/$(SOFILE)
+	$(Q)ln -sf $(SOFILE) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libxatomic.so
+	$(Q)$(INSTALL) -m 644 $(BUILD)/pass.bpf.o $(DESTDIR)$(LIBDIR)/xatomic
+	$(Q)$(INSTALL) -m 644 $(wildcard include/xatomic/*.h) $(DESTDIR)$(INCLUDEDIR)/xatomic
+	$(Q)$(INSTALL) -m 644 $(wildcard man/*.8) $(DESTDIR)$(MANDIR)/man8
+	$(Q)$(INSTALL) -m 644 scripts/completion/xatomic $(DESTDIR)$(COMPLETIONDIR)/xatomic
+	$(Q)ln -sf xatomic $(DESTDIR)$(COMPLETIONDIR)/xatomic-req
+	$(Q)printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(LIBDIR)/pkgconfig/xatomic.pc
+
+.PHONY: install
