@@ -22,7 +22,7 @@ state() {
 machine() {
 	ip netns list | grep "^$prefix-"
 	ip -o link show | grep -c "$prefix"
-	findmnt -rn -o TARGET,FSTYPE | grep -E " bpf$|$prefix"
+	findmnt -rn -o TARGET | grep "$prefix"
 }
 
 responds() { # NODE ADDRESS: the responder's stack answers UDP to a closed port, so frames go both ways
