@@ -199,3 +199,12 @@ int responder_events(struct responder *r)
 	err = ring_buffer__consume(r->ring);
 	return err < 0 ? err : (int)r->events;
 }
+
+int responder_await_events(struct responder *r)
+{
+	int err;
+
+	r->events = 0;
+	err = ring_buffer__poll(r->ring, 1000);
+	return err < 0 ? err : (int)r->events;
+}

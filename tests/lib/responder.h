@@ -78,4 +78,7 @@ int responder_stats(struct responder *responder, struct xa_stats *stats);
 /* Takes what is in the event ring: how many records; the last of them is responder->event. */
 int responder_events(struct responder *responder);
 
+/* The same as a reader does it who sleeps until the program wakes him, here for a second at most. */
+int responder_await_events(struct responder *responder);
+
 #endif

@@ -257,7 +257,8 @@ static uint64_t monotonic_ns(void)
 
 static bool same_event(struct rig *rig, const struct xa_event *expected, uint64_t begin)
 {
-	int got = responder_events(&rig->responder);
+	int got = expected ? responder_await_events(&rig->responder)
+			   : responder_events(&rig->responder);
 	struct xa_event *event = &rig->responder.event;
 	uint64_t at = event->time_ns;
 
