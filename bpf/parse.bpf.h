@@ -99,7 +99,11 @@ static __always_inline enum xa_reason parse_roce(struct packet *p, __u32 l4_len)
 	p->roce_len = udp_len - sizeof(struct udphdr);
 	if ((void *)p->bth + p->roce_len > p->data_end)
 		return XA_REASON_malformed;
-	/* True already; said once more with a constant, which is what the verifier can use. */
+	/*
+	 * True already; said once more with a constant, which is what the verifier can use. The barrier
+	 * keeps clang from knowing it too.
+	 */
+	barrier_var(p->bth);
 	if ((void *)p->bth + XA_MIN_LEN > p->data_end)
 		return XA_REASON_malformed;
 	if (p->bth->flags & XA_BTH_TVER)

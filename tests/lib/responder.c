@@ -4,8 +4,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "packet.h"
@@ -66,6 +69,51 @@ static int map_and_ring(struct responder *r)
 	return r->ring ? 0 : -errno;
 }
 
+/* The whole file in memory, to be freed; NULL with errno. */
+static void *read_file(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	void *data = NULL;
+	struct stat st;
+
+	if (!file)
+		return NULL;
+	if (!fstat(fileno(file), &st))
+		data = malloc(st.st_size);
+	if (data && fread(data, st.st_size, 1, file) != 1) {
+		free(data);
+		data = NULL;
+	}
+	*size = st.st_size;
+	fclose(file);
+	return data;
+}
+
+/* What the skeleton holds is set aside for the object of that file. */
+static struct responder_bpf *open_object(struct responder *r, const char *path)
+{
+	struct responder_bpf *skel = calloc(1, sizeof(*skel));
+	size_t size;
+
+	r->object = read_file(path, &size);
+	if (!skel || !r->object || responder_bpf__create_skeleton(skel))
+		goto fail;
+	skel->skeleton->data = r->object;
+	skel->skeleton->data_sz = size;
+	if (!bpf_object__open_skeleton(skel->skeleton, NULL))
+		return skel;
+fail:
+	responder_bpf__destroy(skel);
+	return NULL;
+}
+
+static struct responder_bpf *open_skeleton(struct responder *r)
+{
+	const char *path = getenv("XATOMIC_TEST_OBJECT");
+
+	return path ? open_object(r, path) : responder_bpf__open();
+}
+
 int responder_open(struct responder *r, const struct responder_config *config)
 {
 	int err;
@@ -73,9 +121,12 @@ int responder_open(struct responder *r, const struct responder_config *config)
 	memset(r, 0, sizeof(*r));
 	r->config = *config;
 	r->cpus = libbpf_num_possible_cpus();
-	r->skel = responder_bpf__open();
-	if (!r->skel)
-		return -errno;
+	r->skel = open_skeleton(r);
+	if (!r->skel) {
+		err = -errno;
+		free(r->object);
+		return err;
+	}
 	err = set_sizes(r->skel, config);
 	err = err ? err : responder_bpf__load(r->skel);
 	err = err ? err : map_and_ring(r);
@@ -90,6 +141,7 @@ void responder_close(struct responder *r)
 	if (r->qps)
 		munmap(r->qps, page_round(r->config.max_qps * sizeof(struct xa_qp)));
 	responder_bpf__destroy(r->skel);
+	free(r->object);
 	memset(r, 0, sizeof(*r));
 }
 

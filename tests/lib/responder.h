@@ -5,6 +5,9 @@
  *
  * QPs and MRs are written into the maps as they are in memory, so that a test can make states which the
  * control plane would never make. Nothing here is safe against packets from elsewhere: there are none.
+ *
+ * XATOMIC_TEST_OBJECT in the environment names another object file to load instead of the one that was
+ * built in: another compiler's, or a mutant.
  */
 #ifndef XATOMIC_TEST_RESPONDER_H
 #define XATOMIC_TEST_RESPONDER_H
@@ -25,6 +28,7 @@ struct responder_config {
 struct responder {
 	struct responder_config config;
 	struct responder_bpf *skel;
+	void *object; /* that of XATOMIC_TEST_OBJECT, or NULL */
 	struct ring_buffer *ring;
 	struct xa_qp *qps;     /* the live map, config.max_qps of them */
 	struct xa_event event; /* the last one; see responder_events() */
