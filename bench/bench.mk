@@ -3,8 +3,8 @@
 # make bench        everything, results into docs/bench/ (root)
 # make bench-quick  FETCH_ADD against an echo of the same frames; the last line is "faa/echo RATIO" (root)
 
-BENCH_PROGRAMS := openloop
-BENCH_COMMON   := rig frames stream timing
+BENCH_PROGRAMS := openloop twocpus
+BENCH_COMMON   := check frames memory rig stream timing
 BENCH_HEADERS  := $(wildcard bench/*.h)
 BENCH_SKEL     := $(patsubst bench/%.bpf.c,$(BUILD)/bench/%.skel.h,$(wildcard bench/*.bpf.c))
 BENCH_BIN      := $(BENCH_PROGRAMS:%=$(BUILD)/bench/%)

@@ -158,37 +158,59 @@ uint32_t frame_crc(const struct frame_kind *kind, uint32_t qpn, uint32_t psn, ui
 	return crc;
 }
 
-static int tables_hold(const struct frame_kind *kind, uint32_t psn_crc[3][256],
-		       uint32_t va_crc[4][256])
+/* ICRC of the request on QP 0 that differs in one number only. */
+static uint32_t crc_of_mr(const struct frame_kind *kind, uint32_t index)
+{
+	struct frame_kind other = *kind;
+
+	other.rkey |= index << 8;
+	return frame_crc(&other, 0, 0, 0);
+}
+
+static uint32_t lookup(uint32_t table[][256], int bytes, uint32_t value)
+{
+	uint32_t crc = 0;
+
+	for (int byte = 0; byte < bytes; byte++)
+		crc ^= table[byte][value >> (8 * byte) & 0xff];
+	return crc;
+}
+
+static int tables_hold(const struct frame_kind *kind, struct frame_crcs *crcs)
 {
 	static const uint32_t psns[] = {0, 1, 0xfffffe, 0x123456, 0xabcdef};
 	static const uint32_t vas[] = {0, 8, 0xfffffff8, 0x12345678, 0x3ffffff8};
+	static const uint32_t mrs[] = {0, 1, 0xffff, 0x1234, 0xfedc};
 	uint32_t qpn = 0x654321, base = frame_crc(kind, qpn, 0, 0);
 
 	for (int i = 0; i < 5; i++) {
-		uint32_t crc = base;
+		uint32_t crc = base ^ lookup(crcs->psn, 3, psns[i]) ^ lookup(crcs->va, 4, vas[i]);
+		struct frame_kind other = *kind;
 
-		for (int byte = 0; byte < 3; byte++)
-			crc ^= psn_crc[byte][psns[i] >> (8 * byte) & 0xff];
-		for (int byte = 0; byte < 4; byte++)
-			crc ^= va_crc[byte][vas[i] >> (8 * byte) & 0xff];
-		if (crc != frame_crc(kind, qpn, psns[i], vas[i]))
+		crc ^= lookup(crcs->mr, 2, mrs[i]);
+		other.rkey |= mrs[i] << 8;
+		if (crc != frame_crc(&other, qpn, psns[i], vas[i]))
 			return 0;
 	}
 	return 1;
 }
 
-int frame_tables(const struct frame_kind *kind, uint32_t psn_crc[3][256], uint32_t va_crc[4][256])
+int frame_tables(const struct frame_kind *kind, struct frame_crcs *crcs)
 {
-	uint32_t base = frame_crc(kind, 0, 0, 0);
+	struct frame_kind zero = *kind;
+	uint32_t base;
 
+	zero.rkey &= 0xff;
+	base = frame_crc(&zero, 0, 0, 0);
 	for (uint32_t value = 0; value < 256; value++) {
 		for (int byte = 0; byte < 3; byte++)
-			psn_crc[byte][value] = base ^ frame_crc(kind, 0, value << (8 * byte), 0);
+			crcs->psn[byte][value] = base ^ frame_crc(&zero, 0, value << (8 * byte), 0);
 		for (int byte = 0; byte < 4; byte++)
-			va_crc[byte][value] = base ^ frame_crc(kind, 0, 0, value << (8 * byte));
+			crcs->va[byte][value] = base ^ frame_crc(&zero, 0, 0, value << (8 * byte));
+		for (int byte = 0; byte < 2; byte++)
+			crcs->mr[byte][value] = base ^ crc_of_mr(&zero, value << (8 * byte));
 	}
-	return tables_hold(kind, psn_crc, va_crc) ? 0 : -1;
+	return tables_hold(&zero, crcs) ? 0 : -1;
 }
 
 uint32_t frame_ip_sum(const struct frame_kind *kind)

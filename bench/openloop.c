@@ -7,11 +7,12 @@
 #include <bpf/libbpf.h>
 #include <getopt.h>
 #include <json-c/json.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/check.h"
+#include "bench/memory.h"
 #include "bench/rig.h"
 #include "bench/stream.h"
 #include "bench/timing.h"
@@ -19,48 +20,47 @@
 
 #define ROUNDS_MAX 199
 
-static const struct {
-	const char *name;
-	const char *meaning;
-} targets[TARGET_COUNT] = {
-	[TARGET_BARE] = {"bare", "stale frames, sent as they are"},
-	[TARGET_TRANSMIT] = {"rewrite", "frames written anew and sent"},
-	[TARGET_ECHO] = {"echo", "written anew, addresses swapped, sent"},
-	[TARGET_RESPONDER] = {"xatomic", "written anew, answered by xatomic"},
+static const char *const target_names[TARGET_COUNT] = {
+	[TARGET_BARE] = "bare",
+	[TARGET_TRANSMIT] = "rewrite",
+	[TARGET_ECHO] = "echo",
+	[TARGET_RESPONDER] = "xatomic",
 };
 
-#define V4(op)                                                                                     \
+#define FAA {.opcode = XA_OP_FETCH_ADD, .family = XA_IPV4, .add = 1}
+/* One FETCH_ADD stream over IPv4 on one QP and one word, but for what is given. */
+#define ROW(label, ...)                                                                            \
 	{                                                                                          \
-		.opcode = XA_OP_##op, .family = XA_IPV4, .add = 1                                  \
+		.name = label, .frame = FAA, .flows = 1, .mrs = 1, .words = 1, .depth = 16,        \
+		__VA_ARGS__                                                                        \
 	}
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverride-init"
 static const struct stream_spec rows[] = {
-	{"faa", V4(FETCH_ADD), TRAFFIC_FRESH, 1, 1, 16, 1},
-	{"cas", V4(CMP_SWAP), TRAFFIC_FRESH, 1, 1, 16, 1},
-	{"duplicate", V4(FETCH_ADD), TRAFFIC_DUPLICATE, 1, 1, 16, 1},
-	{"gap", V4(FETCH_ADD), TRAFFIC_GAP, 1, 1, 16, 1},
-	{"ipv6",
-	 {.opcode = XA_OP_FETCH_ADD, .family = XA_IPV6, .add = 1},
-	 TRAFFIC_FRESH,
-	 1,
-	 1,
-	 16,
-	 1},
-	{"vlan",
-	 {.opcode = XA_OP_FETCH_ADD, .family = XA_IPV4, .tags = 1, .add = 1},
-	 TRAFFIC_FRESH,
-	 1,
-	 1,
-	 16,
-	 1},
-	{"qps16", V4(FETCH_ADD), TRAFFIC_FRESH, 16, 1, 16, 1},
-	{"qps256", V4(FETCH_ADD), TRAFFIC_FRESH, 256, 1, 16, 1},
-	{"qps4096", V4(FETCH_ADD), TRAFFIC_FRESH, 4096, 1, 16, 1},
-	{"words1K", V4(FETCH_ADD), TRAFFIC_FRESH, 1, 1 << 10, 16, 1},
-	{"words128K", V4(FETCH_ADD), TRAFFIC_FRESH, 1, 1 << 17, 16, 1},
-	{"words8M", V4(FETCH_ADD), TRAFFIC_FRESH, 1, 1 << 23, 16, 1},
-	{"words128M", V4(FETCH_ADD), TRAFFIC_FRESH, 1, 1 << 27, 16, 1},
+	ROW("faa", .kind = TRAFFIC_FRESH),
+	ROW("cas", .frame.opcode = XA_OP_CMP_SWAP),
+	ROW("duplicate", .kind = TRAFFIC_DUPLICATE),
+	ROW("gap", .kind = TRAFFIC_GAP),
+	ROW("ipv6", .frame.family = XA_IPV6),
+	ROW("vlan", .frame.tags = 1),
+	ROW("qps16", .flows = 16),
+	ROW("qps256", .flows = 256),
+	ROW("qps1024", .flows = 1024),
+	ROW("qps4096", .flows = 4096),
+	ROW("words1K", .words = 1 << 10, .spread = true),
+	ROW("words128K", .words = 1 << 17, .spread = true),
+	ROW("words8M", .words = 1 << 23, .spread = true),
+	ROW("words128M", .words = 1 << 27, .spread = true),
+	ROW("hot128M", .words = 1 << 27),
+	ROW("depth1", .depth = 1),
+	ROW("depth128", .depth = 128),
+	ROW("mrs16", .mrs = 16),
+	ROW("mrs256", .mrs = 256),
+	ROW("mrs4096", .mrs = 4096),
+	ROW("mrs65536", .mrs = 65536),
 };
+#pragma GCC diagnostic pop
 
 static struct {
 	int rounds;
@@ -87,8 +87,7 @@ struct row_result {
 static int measure(struct traffic *t, enum route route, enum target target, int round,
 		   struct row_result *result)
 {
-	struct stream_run run = {
-		.target = target, .route = route, .frames = options.frames, .cpu = options.cpu};
+	struct stream_run run = {target, route, options.frames, 1, 1};
 	struct cell *cell = &result->cells[route][target];
 	struct span span;
 
@@ -130,26 +129,38 @@ static void sum_up(struct row_result *result)
 		}
 }
 
+static int measure_stream(struct traffic *t, struct row_result *result)
+{
+	if (validate_answers(t, ROUTE_DIRECT) || validate_answers(t, ROUTE_PATH))
+		return -1;
+	for (int round = 0; round < options.rounds; round++)
+		if (measure_round(t, round, result))
+			return -1;
+	sum_up(result);
+	for (int target = TARGET_ECHO; target < TARGET_COUNT; target++)
+		if (traffic_program_ns(t, target, options.frames, &result->program_ns[target]))
+			return -1;
+	return 0;
+}
+
 static int measure_row(struct rig *rig, const struct stream_spec *spec, struct row_result *result)
 {
+	struct stream_place place = {.cpu = options.cpu};
+	struct rig_mrs mrs;
 	struct traffic t;
+	uint64_t executed = rig_count(rig, XA_CLASS_FETCH_ADD, XA_REASON_executed);
 	int failed;
 
 	memset(result, 0, sizeof(*result));
-	if (traffic_open(&t, rig, spec, 1))
+	if (rig_add_mrs(rig, 0, spec->mrs, spec->words, &mrs) ||
+	    traffic_open(&t, rig, spec, &place, &mrs))
 		return -1;
-	failed = traffic_validate(&t, ROUTE_DIRECT, options.cpu) ||
-		 traffic_validate(&t, ROUTE_PATH, options.cpu);
-	for (int round = 0; !failed && round < options.rounds; round++)
-		failed = measure_round(&t, round, result);
-	failed = failed ||
-		 traffic_program_ns(&t, options.cpu, TARGET_ECHO, options.frames,
-				    &result->program_ns[TARGET_ECHO]) ||
-		 traffic_program_ns(&t, options.cpu, TARGET_RESPONDER, options.frames,
-				    &result->program_ns[TARGET_RESPONDER]);
+	failed = measure_stream(&t, result);
+	executed = rig_count(rig, XA_CLASS_FETCH_ADD, XA_REASON_executed) - executed;
+	failed = failed || check_total(&t, executed);
 	traffic_close(&t);
-	sum_up(result);
-	return failed ? -1 : 0;
+	rig_del_mrs(&mrs);
+	return failed;
 }
 
 static double mops(double ns)
@@ -166,81 +177,112 @@ static double ratio(const struct cell cells[TARGET_COUNT], double less)
 	double ratios[ROUNDS_MAX];
 
 	for (int i = 0; i < options.rounds; i++)
-		ratios[i] =
-			(cells[TARGET_ECHO].ns[i] - less) / (cells[TARGET_RESPONDER].ns[i] - less);
+		ratios[i] = (cells[TARGET_ECHO].ns[i] - less) /
+			    (cells[TARGET_RESPONDER].ns[i] - less);
 	return median(ratios, options.rounds);
+}
+
+static double rewriting(const struct row_result *r)
+{
+	const struct cell *d = r->cells[ROUTE_DIRECT];
+
+	return d[TARGET_TRANSMIT].median - d[TARGET_BARE].median;
+}
+
+static void print_pair(const struct cell cells[TARGET_COUNT], double less)
+{
+	printf(" %7.2f %7.2f %6.3f |", mops(cells[TARGET_ECHO].median - less),
+	       mops(cells[TARGET_RESPONDER].median - less), ratio(cells, less));
 }
 
 static void print_row(const char *name, const struct row_result *r)
 {
-	const struct cell *d = r->cells[ROUTE_DIRECT], *p = r->cells[ROUTE_PATH];
-	double rewrite = d[TARGET_TRANSMIT].median - d[TARGET_BARE].median;
-	double echo = d[TARGET_ECHO].median, xatomic = d[TARGET_RESPONDER].median;
-
-	printf("%-10s %7.2f %7.2f %6.3f | %7.2f %7.2f %6.3f | %7.2f %7.2f %6.3f | %6.1f %6.1f | "
-	       "%6.1f %6.1f\n",
-	       name, mops(echo), mops(xatomic), ratio(d, 0), mops(echo - rewrite),
-	       mops(xatomic - rewrite), ratio(d, rewrite), mops(p[TARGET_ECHO].median),
-	       mops(p[TARGET_RESPONDER].median), ratio(p, 0), r->program_ns[TARGET_ECHO],
-	       r->program_ns[TARGET_RESPONDER], rewrite, d[TARGET_BARE].median);
+	printf("%-10s", name);
+	print_pair(r->cells[ROUTE_DIRECT], 0);
+	print_pair(r->cells[ROUTE_DIRECT], rewriting(r));
+	print_pair(r->cells[ROUTE_PATH], 0);
+	printf(" %6.1f %7.1f | %6.1f %6.1f\n", r->program_ns[TARGET_ECHO],
+	       r->program_ns[TARGET_RESPONDER], rewriting(r),
+	       r->cells[ROUTE_DIRECT][TARGET_BARE].median);
 	fflush(stdout);
 }
 
 /* No hardware counters in most virtual machines, so this is what there is on instructions. */
-static void print_size(struct rig *rig)
+static struct bpf_prog_info responder_info(const struct rig *rig)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t len = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(rig->responder->progs.xatomic_rx), &info, &len))
-		return;
-	printf("responder: %u instructions (%u bytes of machine code), %u looked at by the "
-	       "verifier\n",
-	       info.xlated_prog_len / 8, info.jited_prog_len, info.verified_insns);
+	bpf_obj_get_info_by_fd(bpf_program__fd(rig->responder->progs.xatomic_rx), &info, &len);
+	return info;
 }
 
-static void print_heading(struct rig *rig)
+static void print_heading(const struct rig *rig)
 {
-	printf("%s, kernel %s, CPU %d; M frames/s of CPU time, medians of %d interleaved rounds of "
-	       "%u "
+	struct bpf_prog_info info = responder_info(rig);
+
+	printf("%s, kernel %s, CPU %d; M frames/s of CPU time, medians of %d interleaved rounds of %u "
 	       "frames\n",
 	       cpu_model(), kernel_release(), options.cpu, options.rounds, options.frames);
-	print_size(rig);
-	printf("           direct                  | net of the rewriting    | path (crosses "
-	       "twice)  "
-	       "  | ns per run    | ns\n");
-	printf("row           echo xatomic  ratio |    echo xatomic  ratio |    echo xatomic  "
-	       "ratio "
-	       "|   echo xatomic | rewrite bare\n");
+	printf("responder: %u instructions (%u bytes of machine code), %u looked at by the verifier\n",
+	       info.xlated_prog_len / 8, info.jited_prog_len, info.verified_insns);
+	printf("          | direct                  | net of the rewriting    | path (crosses twice)  "
+	       "  | ns per run     | ns per frame\n");
+	printf("row       |   echo xatomic  ratio |    echo xatomic  ratio |    echo xatomic  ratio |"
+	       "   echo xatomic | rewriting bare\n");
 }
 
-static json_object *json_cell(const struct cell *cell)
+static void add_number(json_object *o, const char *key, double value)
+{
+	json_object_object_add(o, key, json_object_new_double(value));
+}
+
+static json_object *json_route(const struct cell cells[TARGET_COUNT], int first)
 {
 	json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "cpu_ns", json_object_new_double(cell->median));
-	json_object_object_add(o, "wall_ns", json_object_new_double(cell->wall_median));
+	for (int i = first; i < TARGET_COUNT; i++) {
+		json_object *cell = json_object_new_object();
+
+		add_number(cell, "cpu_ns", cells[i].median);
+		add_number(cell, "wall_ns", cells[i].wall_median);
+		json_object_object_add(o, target_names[i], cell);
+	}
+	add_number(o, "ratio", ratio(cells, 0));
 	return o;
 }
 
-static json_object *json_row(const char *name, const struct row_result *r)
+static json_object *json_row(const struct stream_spec *spec, const struct row_result *r)
 {
-	json_object *o = json_object_new_object(), *direct = json_object_new_object(),
-		    *path = json_object_new_object();
+	json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "row", json_object_new_string(name));
-	for (int i = 0; i < TARGET_COUNT; i++)
-		json_object_object_add(direct, targets[i].name,
-				       json_cell(&r->cells[ROUTE_DIRECT][i]));
-	for (int i = TARGET_ECHO; i < TARGET_COUNT; i++) {
-		json_object_object_add(path, targets[i].name, json_cell(&r->cells[ROUTE_PATH][i]));
-	}
-	json_object_object_add(o, "direct", direct);
-	json_object_object_add(o, "path", path);
-	json_object_object_add(o, "echo_program_ns",
-			       json_object_new_double(r->program_ns[TARGET_ECHO]));
-	json_object_object_add(o, "xatomic_program_ns",
-			       json_object_new_double(r->program_ns[TARGET_RESPONDER]));
+	json_object_object_add(o, "row", json_object_new_string(spec->name));
+	json_object_object_add(o, "qps", json_object_new_int64(spec->flows));
+	json_object_object_add(o, "mrs", json_object_new_int64(spec->mrs));
+	json_object_object_add(o, "words", json_object_new_int64(spec->words));
+	json_object_object_add(o, "spread", json_object_new_boolean(spec->spread));
+	json_object_object_add(o, "depth", json_object_new_int(spec->depth));
+	json_object_object_add(o, "direct", json_route(r->cells[ROUTE_DIRECT], TARGET_BARE));
+	add_number(o, "net_ratio", ratio(r->cells[ROUTE_DIRECT], rewriting(r)));
+	json_object_object_add(o, "path", json_route(r->cells[ROUTE_PATH], TARGET_ECHO));
+	add_number(o, "echo_program_ns", r->program_ns[TARGET_ECHO]);
+	add_number(o, "xatomic_program_ns", r->program_ns[TARGET_RESPONDER]);
+	return o;
+}
+
+static json_object *json_heading(struct rig *rig)
+{
+	struct bpf_prog_info info = responder_info(rig);
+	json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "machine", json_object_new_string(cpu_model()));
+	json_object_object_add(o, "kernel", json_object_new_string(kernel_release()));
+	json_object_object_add(o, "rounds", json_object_new_int(options.rounds));
+	json_object_object_add(o, "frames", json_object_new_int64(options.frames));
+	json_object_object_add(o, "instructions", json_object_new_int64(info.xlated_prog_len / 8));
+	json_object_object_add(o, "machine_code", json_object_new_int64(info.jited_prog_len));
+	json_object_object_add(o, "verifier", json_object_new_int64(info.verified_insns));
+	json_object_object_add(o, "memory", memory_report(rig));
 	return o;
 }
 
@@ -259,7 +301,7 @@ static bool wanted(const char *name)
 
 static int measure_all(struct rig *rig, json_object *results)
 {
-	struct row_result result;
+	static struct row_result result;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!wanted(rows[i].name))
@@ -267,10 +309,10 @@ static int measure_all(struct rig *rig, json_object *results)
 		if (measure_row(rig, &rows[i], &result))
 			return -1;
 		print_row(rows[i].name, &result);
-		json_object_array_add(results, json_row(rows[i].name, &result));
-		if (options.quick)
-			printf("faa/echo %.3f\n", ratio(result.cells[ROUTE_DIRECT], 0));
+		json_object_array_add(results, json_row(&rows[i], &result));
 	}
+	if (options.quick)
+		printf("faa/echo %.3f\n", ratio(result.cells[ROUTE_DIRECT], 0));
 	return 0;
 }
 
@@ -278,19 +320,19 @@ static int usage(void)
 {
 	fprintf(stderr,
 		"Usage: openloop [--quick] [--rows NAME,...] [--rounds N] [--frames N] [--cpu N] "
-		"[--json FILE]\n");
+		"[--json FILE]\nRows:");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		fprintf(stderr, " %s", rows[i].name);
+	fprintf(stderr, "\n");
 	return 2;
 }
 
 static int parse(int argc, char **argv)
 {
 	static const struct option known[] = {
-		{"quick", no_argument, NULL, 'q'},
-		{"rows", required_argument, NULL, 'r'},
-		{"rounds", required_argument, NULL, 'n'},
-		{"frames", required_argument, NULL, 'f'},
-		{"cpu", required_argument, NULL, 'c'},
-		{"json", required_argument, NULL, 'j'},
+		{"quick", no_argument, NULL, 'q'},	   {"rows", required_argument, NULL, 'r'},
+		{"rounds", required_argument, NULL, 'n'}, {"frames", required_argument, NULL, 'f'},
+		{"cpu", required_argument, NULL, 'c'},	   {"json", required_argument, NULL, 'j'},
 		{0},
 	};
 	int option;
@@ -323,9 +365,22 @@ static int parse(int argc, char **argv)
 	return optind == argc && options.rounds > 0 && options.rounds <= ROUNDS_MAX ? 0 : -1;
 }
 
+static int measure_and_write(struct rig *rig)
+{
+	json_object *results = json_object_new_array(), *all = json_heading(rig);
+	int failed;
+
+	print_heading(rig);
+	failed = measure_all(rig, results);
+	json_object_object_add(all, "rows", results);
+	if (!failed && options.json)
+		failed = json_object_to_file_ext(options.json, all, JSON_C_TO_STRING_PRETTY);
+	json_object_put(all);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
-	json_object *results = json_object_new_array();
 	struct rig rig;
 	int failed;
 
@@ -335,13 +390,9 @@ int main(int argc, char **argv)
 		perror("bench: cannot stay on one CPU");
 		return 1;
 	}
-	if (rig_open(&rig, 4096, 1024))
+	if (rig_open(&rig, 4096, XA_MAX_MRS))
 		return 1;
-	print_heading(&rig);
-	failed = measure_all(&rig, results);
-	if (!failed && options.json)
-		failed = json_object_to_file_ext(options.json, results, JSON_C_TO_STRING_PRETTY);
-	json_object_put(results);
+	failed = measure_and_write(&rig);
 	rig_close(&rig);
 	return failed ? 1 : 0;
 }

@@ -18,7 +18,7 @@
 #include "lib/icrc.h"
 #include "responder.skel.h"
 
-enum { GENERATION = 5, KEY = 0xab, LRU_BATCH = 128 };
+enum { GENERATION = 5, KEY = 0xab, LRU_BATCH = 128, MRS_AT_ONCE = 4096 };
 
 static int fail(const char *what)
 {
@@ -87,16 +87,25 @@ void rig_close(struct rig *rig)
 	responder_bpf__destroy(rig->responder);
 }
 
-static int create_words(uint32_t index, uint64_t words)
+static int create_words(uint64_t words)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
-	char name[16];
 
-	snprintf(name, sizeof(name), "bench_mr_%u", index);
-	return bpf_map_create(BPF_MAP_TYPE_ARRAY, name, 4, 8, words, &opts);
+	return bpf_map_create(BPF_MAP_TYPE_ARRAY, "bench_mr", 4, 8, words, &opts);
 }
 
-int rig_add_mr(struct rig *rig, uint32_t index, uint64_t words, struct rig_mr *mr)
+/* A change of mr_words waits for an RCU grace period, so many are put in with one call. */
+static int publish_words(struct rig *rig, uint32_t first, const int *fds, uint32_t count)
+{
+	uint32_t indices[MRS_AT_ONCE];
+
+	for (uint32_t i = 0; i < count; i++)
+		indices[i] = first + i;
+	return bpf_map_update_batch(bpf_map__fd(rig->responder->maps.mr_words), indices, fds,
+				    &count, NULL);
+}
+
+static int describe_mr(struct rig *rig, uint32_t index, uint64_t words)
 {
 	struct xa_mr value = {
 		.length = words * 8,
@@ -107,28 +116,96 @@ int rig_add_mr(struct rig *rig, uint32_t index, uint64_t words, struct rig_mr *m
 		.name = "bench",
 	};
 
-	*mr = (struct rig_mr){.rkey = value.rkey, .words = words};
-	mr->fd = create_words(index, words);
-	if (mr->fd < 0)
-		return fail("cannot make the words of an MR");
-	mr->word = mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_SHARED, mr->fd, 0);
-	if (mr->word == MAP_FAILED)
-		return fail("cannot map the words of an MR");
-	if (bpf_map_update_elem(bpf_map__fd(rig->responder->maps.mr_words), &index, &mr->fd, 0) ||
-	    bpf_map_update_elem(bpf_map__fd(rig->responder->maps.mrs), &index, &value, 0))
-		return fail("cannot register an MR");
-	return 0;
+	return bpf_map_update_elem(bpf_map__fd(rig->responder->maps.mrs), &index, &value, 0);
 }
 
-void rig_del_mr(struct rig *rig, struct rig_mr *mr)
+/* Returns the words' file descriptor when there is one MR, else 0; -1 on failure. */
+static int register_mrs(struct rig *rig, uint32_t first, uint32_t count, uint64_t words)
 {
-	uint32_t index = mr->rkey >> 8;
+	int fds[MRS_AT_ONCE], failed = 0;
+	uint32_t made = 0;
+
+	while (!failed && made < count) {
+		fds[made] = create_words(words);
+		failed = fds[made] < 0 || describe_mr(rig, first + made, words);
+		made++;
+	}
+	failed = failed || publish_words(rig, first, fds, count);
+	if (failed)
+		return fail("cannot register an MR");
+	for (uint32_t i = 0; count > 1 && i < count; i++)
+		close(fds[i]);
+	return count > 1 ? 0 : fds[0];
+}
+
+int rig_add_mrs(struct rig *rig, uint32_t first, uint32_t count, uint64_t words,
+		struct rig_mrs *mrs)
+{
+	*mrs = (struct rig_mrs){.rig = rig, .first = first, .count = count, .words = words};
+	for (uint32_t i = 0; i < count; i += MRS_AT_ONCE) {
+		uint32_t some = count - i < MRS_AT_ONCE ? count - i : MRS_AT_ONCE;
+
+		mrs->fd = register_mrs(rig, first + i, some, words);
+		if (mrs->fd < 0)
+			return -1;
+	}
+	if (count > 1)
+		return 0;
+	mrs->mapped = mmap(NULL, words * 8, PROT_READ | PROT_WRITE, MAP_SHARED, mrs->fd, 0);
+	return mrs->mapped == MAP_FAILED ? fail("cannot map the words of an MR") : 0;
+}
+
+/* Words of many MRs stay until others take their place: taking each out would wait as long as putting in. */
+void rig_del_mrs(struct rig_mrs *mrs)
+{
+	const struct responder_bpf *responder = mrs->rig->responder;
 	struct xa_mr none = {0};
 
-	bpf_map_delete_elem(bpf_map__fd(rig->responder->maps.mr_words), &index);
-	bpf_map_update_elem(bpf_map__fd(rig->responder->maps.mrs), &index, &none, 0);
-	munmap(mr->word, mr->words * 8);
-	close(mr->fd);
+	for (uint32_t i = 0; i < mrs->count; i++) {
+		uint32_t index = mrs->first + i;
+
+		bpf_map_update_elem(bpf_map__fd(responder->maps.mrs), &index, &none, 0);
+	}
+	if (!mrs->mapped)
+		return;
+	bpf_map_delete_elem(bpf_map__fd(responder->maps.mr_words), &mrs->first);
+	munmap(mrs->mapped, mrs->words * 8);
+	close(mrs->fd);
+}
+
+uint32_t rig_rkey(const struct rig_mrs *mrs)
+{
+	return mrs->first << 8 | KEY;
+}
+
+/* So many MRs would need more open files than a process may have: each is opened by its id. */
+static uint64_t unmapped_word(const struct rig_mrs *mrs, uint32_t mr, uint64_t word)
+{
+	uint32_t slot = mrs->first + mr, index = word, id;
+	uint64_t value = 0;
+	int fd;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(mrs->rig->responder->maps.mr_words), &slot, &id))
+		return 0;
+	fd = bpf_map_get_fd_by_id(id);
+	bpf_map_lookup_elem(fd, &index, &value);
+	close(fd);
+	return value;
+}
+
+uint64_t rig_word(const struct rig_mrs *mrs, uint32_t mr, uint64_t word)
+{
+	return mrs->mapped ? mrs->mapped[word] : unmapped_word(mrs, mr, word);
+}
+
+uint64_t rig_sum(const struct rig_mrs *mrs)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t mr = 0; mr < mrs->count; mr++)
+		for (uint64_t word = 0; word < mrs->words; word++)
+			sum += rig_word(mrs, mr, word);
+	return sum;
 }
 
 uint32_t rig_qpn(const struct rig *rig, uint32_t index)

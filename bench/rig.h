@@ -26,19 +26,26 @@ struct rig {
 	int resp_if[RIG_PAIRS];
 };
 
-struct rig_mr {
-	uint32_t rkey;
-	int fd;
-	uint64_t words;
-	uint64_t *word; /* mapped */
+/* A run of MRs of the same size, with indices one after the other. */
+struct rig_mrs {
+	struct rig *rig;
+	uint32_t first;
+	uint32_t count;
+	uint64_t words; /* of each */
+	int fd;		  /* of a single MR's words, else -1 */
+	uint64_t *mapped; /* likewise, else NULL */
 };
 
 int rig_open(struct rig *rig, uint32_t max_qps, uint32_t max_mrs);
 void rig_close(struct rig *rig);
 
-/* Registers `words` words at iova 0 under index `index`. */
-int rig_add_mr(struct rig *rig, uint32_t index, uint64_t words, struct rig_mr *mr);
-void rig_del_mr(struct rig *rig, struct rig_mr *mr);
+/* Registers `count` MRs of `words` words each, at iova 0, from index `first` on. */
+int rig_add_mrs(struct rig *rig, uint32_t first, uint32_t count, uint64_t words,
+		struct rig_mrs *mrs);
+void rig_del_mrs(struct rig_mrs *mrs);
+uint32_t rig_rkey(const struct rig_mrs *mrs);
+uint64_t rig_word(const struct rig_mrs *mrs, uint32_t mr, uint64_t word);
+uint64_t rig_sum(const struct rig_mrs *mrs);
 
 /* QPN of the QP with this index; its peer's QPN is the same. */
 uint32_t rig_qpn(const struct rig *rig, uint32_t index);

@@ -7,6 +7,7 @@
 #ifndef XATOMIC_BENCH_STREAM_H
 #define XATOMIC_BENCH_STREAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bench/frames.h"
@@ -14,22 +15,24 @@
 #include "bench/timing.h"
 
 struct traffic_bpf;
+struct bpf_program;
 
 struct stream_spec {
 	const char *name;
 	struct frame_kind frame; /* its rkey is filled in when the stream is opened */
 	enum traffic_kind kind;
 	uint32_t flows; /* QPs, a power of two; a DUPLICATE, GAP or COMPARE_SWAP stream has one */
-	uint64_t words; /* a power of two; above 1, each frame takes one at random */
+	uint32_t mrs;	/* a power of two; above 1, each frame takes one at random */
+	uint64_t words; /* of each MR */
+	bool spread;	/* each frame takes a word at random; words is a power of two */
 	uint8_t depth;
-	uint32_t mr_index;
 };
 
 /* What a frame meets. */
 enum target {
-	TARGET_BARE,      /* nothing: sent as it is, stale; what the frames themselves cost */
+	TARGET_BARE,	  /* nothing: sent as it is, stale; what the frames themselves cost */
 	TARGET_TRANSMIT,  /* written anew and sent */
-	TARGET_ECHO,      /* written anew, addresses swapped and sent */
+	TARGET_ECHO,	  /* written anew, addresses swapped and sent */
 	TARGET_RESPONDER, /* written anew, answered by xatomic */
 	TARGET_COUNT,
 };
@@ -42,38 +45,52 @@ enum target {
  */
 enum route { ROUTE_DIRECT, ROUTE_PATH };
 
-struct stream_run {
-	enum target target;
-	enum route route;
-	int pair; /* veth pair, and which share of the flows */
-	int cpu;  /* that this thread is pinned to */
-	uint32_t frames;
+/* Where a stream runs. The sending thread must be pinned to `cpu`. */
+struct stream_place {
+	int cpu;
+	int pair;	   /* of veths */
+	uint32_t first_qp; /* index */
 };
 
 struct traffic {
 	struct traffic_bpf *bpf;
 	struct rig *rig;
-	struct rig_mr mr;
+	struct rig_mrs *mrs;
 	struct stream_spec spec;
-	uint32_t qpn_first; /* index of the first QP */
+	struct stream_place place;
 };
 
-/* Makes the MR and the QPs of `spec`, for `pairs` senders. */
+struct stream_run {
+	enum target target;
+	enum route route;
+	uint32_t frames;
+	uint32_t senders; /* that do the same at the same time ... */
+	uint32_t sharers; /* ... and those of them that do it on the same words */
+};
+
+/* Makes the QPs of `spec`. The MRs must have index 0 as their first when there are several. */
 int traffic_open(struct traffic *traffic, struct rig *rig, const struct stream_spec *spec,
-		 int pairs);
+		 const struct stream_place *place, struct rig_mrs *mrs);
 void traffic_close(struct traffic *traffic);
 
-/*
- * Sends frames of the flows of one pair from this thread, and
- * checks that each was answered in its kind, that every counter grew by as much, and that the words add up.
- */
+/* One run in three steps, of which only traffic_send() is timed. */
+int traffic_prepare(struct traffic *traffic, const struct stream_run *run);
+int traffic_send(struct traffic *traffic, const struct stream_run *run, struct span *span);
+
+/* All steps and the account of them (check.h). */
 int traffic_run(struct traffic *traffic, const struct stream_run *run, struct span *span);
 
-/* Sends some frames to the responder and checks each byte that matters of each answer. */
-int traffic_validate(struct traffic *traffic, enum route route, int cpu);
+/* For check.c: the same with another sink, the generator's set-up, and a stream of another kind. */
+int traffic_prepare_for(struct traffic *traffic, const struct stream_run *run,
+			struct bpf_program *sink);
+int traffic_load(struct traffic *traffic);
+uint64_t stream_va_mask(const struct stream_spec *spec);
+uint64_t stream_random(uint64_t *state);
+uint64_t stream_seed(const struct stream_place *place);
 
 /* Nanoseconds per run of the program under test alone, as the kernel counts them (BPF_ENABLE_STATS). */
-int traffic_program_ns(struct traffic *traffic, int cpu, enum target target, uint32_t frames,
-		       double *ns);
+int traffic_program_ns(struct traffic *traffic, enum target target, uint32_t frames, double *ns);
+
+int traffic_fail(const struct traffic *traffic, const char *what);
 
 #endif

@@ -7,19 +7,23 @@
 
 #include <linux/types.h>
 
-#define FRAME_MAX     112 /* room for a template, a multiple of 8 */
-#define FLOWS_MAX     8192
-#define DUPLICATES    16 /* a stream of duplicates repeats the last this many PSNs */
-#define INSPECT_BYTES 128
-#define SINK_BAD_ACK  0 /* counter of acknowledgements whose syndrome is not an ACK */
-#define SINK_COUNTERS 256
-#define SEND_GROWS    16 /* bytes that send_request puts behind a live frame */
+#define FRAME_MAX      112 /* room for a template, a multiple of 8 */
+#define FLOWS_MAX      8192
+#define DUPLICATES     16 /* a stream of duplicates repeats the last this many PSNs */
+#define INSPECT_BYTES  128
+#define SINK_BAD_ACK   0 /* counter of acknowledgements whose syndrome is not an ACK */
+#define SINK_COUNTERS  256
+#define SEND_GROWS     16 /* bytes that a sender on the node's side puts behind a live frame */
+#define RANDOM_VA_BIT  16 /* where in a random number the address of a word starts, ... */
+#define RANDOM_MR_BIT  40 /* ... and the number of an MR */
+#define LATENCY_LINEAR 8192 /* a bucket of a latency histogram is this many ns / 128 wide */
+#define LOOP_SLOTS     64   /* requests in flight on one flow, at most */
 
 /* What is sent on a QP. */
 enum traffic_kind {
-	TRAFFIC_FRESH,     /* each PSN once */
+	TRAFFIC_FRESH,	   /* each PSN once */
 	TRAFFIC_DUPLICATE, /* the last DUPLICATES PSNs over and over */
-	TRAFFIC_GAP,       /* PSN + 1, which draws a sequence NAK, then PSN, and so on */
+	TRAFFIC_GAP,	   /* PSN + 1, which draws a sequence NAK, then PSN, and so on */
 };
 
 /* One QP as the generator sees it: 16 bytes, so that 4096 of them stay small in the cache. */

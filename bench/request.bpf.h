@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * request.bpf.h - writes requests into live frames.
+ *
+ * Live frames of BPF_PROG_TEST_RUN come back from the page pool as the last user left them, so a whole
+ * frame is written each time: a template is copied, then QPN, PSN, IP identification and what depends on
+ * them are filled in, and the ICRC is added up from tables that user space made (a CRC is linear, so each
+ * byte that varies has a contribution of its own).
+ */
+#ifndef XATOMIC_BENCH_REQUEST_BPF_H
+#define XATOMIC_BENCH_REQUEST_BPF_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bench/traffic.h"
+#include "xatomic/wire.h"
+
+/* All set before the program is loaded: the verifier removes what a kind of frame does not need. */
+const volatile __u64 template[FRAME_MAX / 8];
+const volatile __u32 frame_len = 86;
+const volatile __u32 l3_off = 14;
+const volatile __u32 bth_off = 42;
+const volatile bool ipv6;
+const volatile bool swap_by_parity; /* COMPARE_SWAP between 0 and 1, so that each succeeds */
+const volatile __u32 ip_sum;        /* of the IPv4 header with identification 0, host order */
+const volatile enum traffic_kind kind = TRAFFIC_FRESH;
+const volatile __u64 va_mask; /* words are taken at random below it; 0: the template's word */
+const volatile __u32 mr_mask; /* likewise MRs */
+const volatile __u32 rkey;    /* of MR 0 */
+const volatile __u32 psn_crc[3][256]; /* [0]: what hangs on the lowest byte of the PSN */
+const volatile __u32 va_crc[4][256];
+const volatile __u32 mr_crc[2][256];
+
+/* Offsets from the BTH. */
+enum {
+	OFF_QPN = 4,
+	OFF_PSN = 8,
+	OFF_VA_LOW = 16,
+	OFF_RKEY = 20,
+	OFF_SWAP_LAST = 31,
+	OFF_COMPARE_LAST = 39,
+	OFF_ICRC = XA_ATOMIC_LEN - XA_ICRC_LEN
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, FLOWS_MAX);
+	__type(key, __u32);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+static __always_inline void copy_template(void *data, int len)
+{
+	const volatile __u8 *from = (const volatile __u8 *)template;
+
+#pragma unroll
+	for (int i = 0; i + 8 <= len; i += 8)
+		*(__u64 *)(data + i) = *(const volatile __u64 *)(from + i);
+	*(__u64 *)(data + len - 8) = *(const volatile __u64 *)(from + len - 8);
+}
+
+/* The lengths that user space makes: IPv4, IPv4 with a tag, IPv6. */
+static __always_inline bool fill(void *data, void *data_end)
+{
+	if (data + frame_len > data_end)
+		return false;
+	switch (frame_len) {
+	case 86:
+		copy_template(data, 86);
+		return true;
+	case 90:
+		copy_template(data, 90);
+		return true;
+	case 106:
+		copy_template(data, 106);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static __always_inline __u64 xorshift(__u64 *state)
+{
+	__u64 x = *state;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return *state = x;
+}
+
+/* Returns the ICRC contribution of a word's address, which is 0 in the template. */
+static __always_inline __u32 set_va(void *bth, __u64 random)
+{
+	__u32 va = random >> RANDOM_VA_BIT & va_mask & ~7ull;
+
+	*(__be32 *)(bth + OFF_VA_LOW) = bpf_htonl(va);
+	return va_crc[0][va & 0xff] ^ va_crc[1][va >> 8 & 0xff] ^ va_crc[2][va >> 16 & 0xff] ^
+	       va_crc[3][va >> 24];
+}
+
+/* Likewise of an MR's index, of which the template's rkey has 0. */
+static __always_inline __u32 set_mr(void *bth, __u64 random)
+{
+	__u32 index = random >> RANDOM_MR_BIT & mr_mask;
+
+	*(__be32 *)(bth + OFF_RKEY) = bpf_htonl(rkey | index << 8);
+	return mr_crc[0][index & 0xff] ^ mr_crc[1][index >> 8 & 0xff];
+}
+
+static __always_inline __u32 set_random(void *bth, __u64 *state)
+{
+	__u64 random = xorshift(state);
+	__u32 crc = 0;
+
+	if (va_mask)
+		crc ^= set_va(bth, random);
+	if (mr_mask)
+		crc ^= set_mr(bth, random);
+	return crc;
+}
+
+static __always_inline void set_ipv4_id(void *l3, __u32 psn)
+{
+	__u32 id = psn & 0xffff, sum = ip_sum + id;
+
+	sum = (sum & 0xffff) + (sum >> 16);
+	*(__be16 *)(l3 + 4) = bpf_htons(id);
+	*(__be16 *)(l3 + 10) = bpf_htons(~sum);
+}
+
+/* Writes the request with this PSN of the flow over the whole frame. False: no room. */
+static __always_inline bool write_request(struct xdp_md *ctx, const struct flow *flow, __u32 psn,
+					  __u64 *random)
+{
+	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+	void *bth = data + bth_off;
+	__u32 crc;
+
+	if (!fill(data, data_end))
+		return false;
+	*(__be32 *)(bth + OFF_QPN) = flow->qpn;
+	*(__be32 *)(bth + OFF_PSN) = bpf_htonl(XA_BTH_ACKREQ | psn);
+	if (!ipv6)
+		set_ipv4_id(data + l3_off, psn);
+	if (swap_by_parity) {
+		*(__u8 *)(bth + OFF_SWAP_LAST) = ~psn & 1;
+		*(__u8 *)(bth + OFF_COMPARE_LAST) = psn & 1;
+	}
+	crc = flow->crc ^ psn_crc[0][psn & 0xff] ^ psn_crc[1][psn >> 8 & 0xff] ^
+	      psn_crc[2][psn >> 16 & 0xff];
+	if (va_mask || mr_mask)
+		crc ^= set_random(bth, random);
+	*(__u32 *)(bth + OFF_ICRC) = crc;
+	return true;
+}
+
+#endif
