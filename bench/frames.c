@@ -176,7 +176,7 @@ static uint32_t lookup(uint32_t table[][256], int bytes, uint32_t value)
 	return crc;
 }
 
-static int tables_hold(const struct frame_kind *kind, struct frame_crcs *crcs)
+static int tables_hold(const struct frame_kind *kind, struct request_config *c)
 {
 	static const uint32_t psns[] = {0, 1, 0xfffffe, 0x123456, 0xabcdef};
 	static const uint32_t vas[] = {0, 8, 0xfffffff8, 0x12345678, 0x3ffffff8};
@@ -184,10 +184,10 @@ static int tables_hold(const struct frame_kind *kind, struct frame_crcs *crcs)
 	uint32_t qpn = 0x654321, base = frame_crc(kind, qpn, 0, 0);
 
 	for (int i = 0; i < 5; i++) {
-		uint32_t crc = base ^ lookup(crcs->psn, 3, psns[i]) ^ lookup(crcs->va, 4, vas[i]);
+		uint32_t crc = base ^ lookup(c->psn_crc, 3, psns[i]) ^ lookup(c->va_crc, 4, vas[i]);
 		struct frame_kind other = *kind;
 
-		crc ^= lookup(crcs->mr, 2, mrs[i]);
+		crc ^= lookup(c->mr_crc, 2, mrs[i]);
 		other.rkey |= mrs[i] << 8;
 		if (crc != frame_crc(&other, qpn, psns[i], vas[i]))
 			return 0;
@@ -195,29 +195,43 @@ static int tables_hold(const struct frame_kind *kind, struct frame_crcs *crcs)
 	return 1;
 }
 
-int frame_tables(const struct frame_kind *kind, struct frame_crcs *crcs)
+static void fill_tables(const struct frame_kind *kind, struct request_config *c)
 {
-	struct frame_kind zero = *kind;
-	uint32_t base;
+	uint32_t base = frame_crc(kind, 0, 0, 0);
 
-	zero.rkey &= 0xff;
-	base = frame_crc(&zero, 0, 0, 0);
 	for (uint32_t value = 0; value < 256; value++) {
 		for (int byte = 0; byte < 3; byte++)
-			crcs->psn[byte][value] = base ^ frame_crc(&zero, 0, value << (8 * byte), 0);
+			c->psn_crc[byte][value] = base ^ frame_crc(kind, 0, value << (8 * byte), 0);
 		for (int byte = 0; byte < 4; byte++)
-			crcs->va[byte][value] = base ^ frame_crc(&zero, 0, 0, value << (8 * byte));
+			c->va_crc[byte][value] = base ^ frame_crc(kind, 0, 0, value << (8 * byte));
 		for (int byte = 0; byte < 2; byte++)
-			crcs->mr[byte][value] = base ^ crc_of_mr(&zero, value << (8 * byte));
+			c->mr_crc[byte][value] = base ^ crc_of_mr(kind, value << (8 * byte));
 	}
-	return tables_hold(&zero, crcs) ? 0 : -1;
 }
 
-uint32_t frame_ip_sum(const struct frame_kind *kind)
+/* Of the IPv4 header with identification and checksum 0, folded to 16 bits. */
+static uint32_t ip_sum(const struct frame_kind *kind)
 {
 	uint8_t frame[FRAME_MAX], *ip = frame + frame_l3_off(kind);
 
 	make_frame(kind, 0, 0, 0, frame);
 	put16(ip + 10, 0);
 	return sum_words(ip, IPV4_LEN);
+}
+
+int frame_config(const struct frame_kind *kind, struct request_config *c)
+{
+	struct frame_kind zero = *kind;
+
+	make_frame(kind, 0, 0, 0, (uint8_t *)c->template);
+	c->rkey = kind->rkey;
+	c->frame_len = frame_length(kind);
+	c->l3_off = frame_l3_off(kind);
+	c->bth_off = frame_bth_off(kind);
+	c->ipv6 = kind->family == XA_IPV6;
+	c->swap_by_parity = kind->opcode == XA_OP_CMP_SWAP;
+	c->ip_sum = kind->family == XA_IPV4 ? ip_sum(kind) : 0;
+	zero.rkey &= 0xff;
+	fill_tables(&zero, c);
+	return tables_hold(&zero, c) ? 0 : -1;
 }

@@ -37,20 +37,10 @@ void make_frame(const struct frame_kind *kind, uint32_t qpn, uint32_t psn, uint6
 /* ICRC of that request as the little-endian word that it ends with. */
 uint32_t frame_crc(const struct frame_kind *kind, uint32_t qpn, uint32_t psn, uint64_t va);
 
-/* What each byte that varies contributes to the ICRC, [0] being the lowest byte of the number. */
-struct frame_crcs {
-	uint32_t psn[3][256];
-	uint32_t va[4][256];
-	uint32_t mr[2][256]; /* index of the MR, which is rkey >> 8 */
-};
-
 /*
- * Fills the generator's tables and proves on some requests that they add up to the true ICRC.
- * Returns 0, or -1 when they do not.
+ * Fills a generator's configuration for one kind of frame, but for `kind` and the masks, and proves on some
+ * requests that its tables add up to the true ICRC. Returns 0, or -1 when they do not.
  */
-int frame_tables(const struct frame_kind *kind, struct frame_crcs *crcs);
-
-/* Sum of the IPv4 header's 16-bit words with identification and checksum 0, folded to 16 bits. */
-uint32_t frame_ip_sum(const struct frame_kind *kind);
+int frame_config(const struct frame_kind *kind, struct request_config *config);
 
 #endif

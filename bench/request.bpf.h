@@ -18,21 +18,7 @@
 #include "bench/traffic.h"
 #include "xatomic/wire.h"
 
-/* All set before the program is loaded: the verifier removes what a kind of frame does not need. */
-const volatile __u64 template[FRAME_MAX / 8];
-const volatile __u32 frame_len = 86;
-const volatile __u32 l3_off = 14;
-const volatile __u32 bth_off = 42;
-const volatile bool ipv6;
-const volatile bool swap_by_parity; /* COMPARE_SWAP between 0 and 1, so that each succeeds */
-const volatile __u32 ip_sum;        /* of the IPv4 header with identification 0, host order */
-const volatile enum traffic_kind kind = TRAFFIC_FRESH;
-const volatile __u64 va_mask; /* words are taken at random below it; 0: the template's word */
-const volatile __u32 mr_mask; /* likewise MRs */
-const volatile __u32 rkey;    /* of MR 0 */
-const volatile __u32 psn_crc[3][256]; /* [0]: what hangs on the lowest byte of the PSN */
-const volatile __u32 va_crc[4][256];
-const volatile __u32 mr_crc[2][256];
+const volatile struct request_config request = {.frame_len = 86, .bth_off = 42};
 
 /* Offsets from the BTH. */
 enum {
@@ -54,7 +40,7 @@ struct {
 
 static __always_inline void copy_template(void *data, int len)
 {
-	const volatile __u8 *from = (const volatile __u8 *)template;
+	const volatile __u8 *from = (const volatile __u8 *)request.template;
 
 #pragma unroll
 	for (int i = 0; i + 8 <= len; i += 8)
@@ -65,9 +51,9 @@ static __always_inline void copy_template(void *data, int len)
 /* The lengths that user space makes: IPv4, IPv4 with a tag, IPv6. */
 static __always_inline bool fill(void *data, void *data_end)
 {
-	if (data + frame_len > data_end)
+	if (data + request.frame_len > data_end)
 		return false;
-	switch (frame_len) {
+	switch (request.frame_len) {
 	case 86:
 		copy_template(data, 86);
 		return true;
@@ -95,20 +81,20 @@ static __always_inline __u64 xorshift(__u64 *state)
 /* Returns the ICRC contribution of a word's address, which is 0 in the template. */
 static __always_inline __u32 set_va(void *bth, __u64 random)
 {
-	__u32 va = random >> RANDOM_VA_BIT & va_mask & ~7ull;
+	__u32 va = random >> RANDOM_VA_BIT & request.va_mask & ~7ull;
 
 	*(__be32 *)(bth + OFF_VA_LOW) = bpf_htonl(va);
-	return va_crc[0][va & 0xff] ^ va_crc[1][va >> 8 & 0xff] ^ va_crc[2][va >> 16 & 0xff] ^
-	       va_crc[3][va >> 24];
+	return request.va_crc[0][va & 0xff] ^ request.va_crc[1][va >> 8 & 0xff] ^ request.va_crc[2][va >> 16 & 0xff] ^
+	       request.va_crc[3][va >> 24];
 }
 
 /* Likewise of an MR's index, of which the template's rkey has 0. */
 static __always_inline __u32 set_mr(void *bth, __u64 random)
 {
-	__u32 index = random >> RANDOM_MR_BIT & mr_mask;
+	__u32 index = random >> RANDOM_MR_BIT & request.mr_mask;
 
-	*(__be32 *)(bth + OFF_RKEY) = bpf_htonl(rkey | index << 8);
-	return mr_crc[0][index & 0xff] ^ mr_crc[1][index >> 8 & 0xff];
+	*(__be32 *)(bth + OFF_RKEY) = bpf_htonl(request.rkey | index << 8);
+	return request.mr_crc[0][index & 0xff] ^ request.mr_crc[1][index >> 8 & 0xff];
 }
 
 static __always_inline __u32 set_random(void *bth, __u64 *state)
@@ -116,16 +102,16 @@ static __always_inline __u32 set_random(void *bth, __u64 *state)
 	__u64 random = xorshift(state);
 	__u32 crc = 0;
 
-	if (va_mask)
+	if (request.va_mask)
 		crc ^= set_va(bth, random);
-	if (mr_mask)
+	if (request.mr_mask)
 		crc ^= set_mr(bth, random);
 	return crc;
 }
 
 static __always_inline void set_ipv4_id(void *l3, __u32 psn)
 {
-	__u32 id = psn & 0xffff, sum = ip_sum + id;
+	__u32 id = psn & 0xffff, sum = request.ip_sum + id;
 
 	sum = (sum & 0xffff) + (sum >> 16);
 	*(__be16 *)(l3 + 4) = bpf_htons(id);
@@ -137,22 +123,22 @@ static __always_inline bool write_request(struct xdp_md *ctx, const struct flow 
 					  __u64 *random)
 {
 	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
-	void *bth = data + bth_off;
+	void *bth = data + request.bth_off;
 	__u32 crc;
 
 	if (!fill(data, data_end))
 		return false;
 	*(__be32 *)(bth + OFF_QPN) = flow->qpn;
 	*(__be32 *)(bth + OFF_PSN) = bpf_htonl(XA_BTH_ACKREQ | psn);
-	if (!ipv6)
-		set_ipv4_id(data + l3_off, psn);
-	if (swap_by_parity) {
+	if (!request.ipv6)
+		set_ipv4_id(data + request.l3_off, psn);
+	if (request.swap_by_parity) {
 		*(__u8 *)(bth + OFF_SWAP_LAST) = ~psn & 1;
 		*(__u8 *)(bth + OFF_COMPARE_LAST) = psn & 1;
 	}
-	crc = flow->crc ^ psn_crc[0][psn & 0xff] ^ psn_crc[1][psn >> 8 & 0xff] ^
-	      psn_crc[2][psn >> 16 & 0xff];
-	if (va_mask || mr_mask)
+	crc = flow->crc ^ request.psn_crc[0][psn & 0xff] ^ request.psn_crc[1][psn >> 8 & 0xff] ^
+	      request.psn_crc[2][psn >> 16 & 0xff];
+	if (request.va_mask || request.mr_mask)
 		crc ^= set_random(bth, random);
 	*(__u32 *)(bth + OFF_ICRC) = crc;
 	return true;

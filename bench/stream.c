@@ -46,39 +46,19 @@ uint64_t stream_seed(const struct stream_place *place)
 	return SEED + place->pair;
 }
 
-/* The parts of the program's configuration that the verifier specialises it by. */
-static int configure(struct traffic *t)
-{
-	const struct frame_kind *frame = &t->spec.frame;
-	struct traffic_bpf *bpf = t->bpf;
-	struct frame_crcs crcs;
-
-	if (frame_tables(frame, &crcs))
-		return traffic_fail(t, "the tables do not give the ICRC");
-	memcpy((void *)bpf->rodata->psn_crc, crcs.psn, sizeof(crcs.psn));
-	memcpy((void *)bpf->rodata->va_crc, crcs.va, sizeof(crcs.va));
-	memcpy((void *)bpf->rodata->mr_crc, crcs.mr, sizeof(crcs.mr));
-	make_frame(frame, 0, 0, 0, (uint8_t *)bpf->rodata->template);
-	bpf->rodata->frame_len = frame_length(frame);
-	bpf->rodata->l3_off = frame_l3_off(frame);
-	bpf->rodata->bth_off = frame_bth_off(frame);
-	bpf->rodata->ipv6 = frame->family == XA_IPV6;
-	bpf->rodata->swap_by_parity = frame->opcode == XA_OP_CMP_SWAP;
-	bpf->rodata->ip_sum = frame->family == XA_IPV4 ? frame_ip_sum(frame) : 0;
-	bpf->rodata->kind = t->spec.kind;
-	bpf->rodata->va_mask = stream_va_mask(&t->spec);
-	bpf->rodata->mr_mask = t->spec.mrs - 1;
-	bpf->rodata->rkey = frame->rkey;
-	return 0;
-}
-
 int traffic_load(struct traffic *t)
 {
+	struct request_config *config;
+
 	t->bpf = traffic_bpf__open();
 	if (!t->bpf)
 		return fail_errno(t, "cannot open the generator");
-	if (configure(t))
-		return -1;
+	config = (void *)&t->bpf->rodata->request;
+	if (frame_config(&t->spec.frame, config))
+		return traffic_fail(t, "the tables do not give the ICRC");
+	config->kind = t->spec.kind;
+	config->va_mask = stream_va_mask(&t->spec);
+	config->mr_mask = t->spec.mrs - 1;
 	return traffic_bpf__load(t->bpf) ? fail_errno(t, "cannot load the generator") : 0;
 }
 

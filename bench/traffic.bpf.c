@@ -35,9 +35,9 @@ static __always_inline __u32 next_psn(struct flow *flow)
 {
 	__u32 turn = flow->turn++;
 
-	if (kind == TRAFFIC_DUPLICATE)
+	if (request.kind == TRAFFIC_DUPLICATE)
 		return xa_psn_add(flow->psn, turn % DUPLICATES);
-	if (kind == TRAFFIC_GAP && turn % 2 == 0)
+	if (request.kind == TRAFFIC_GAP && turn % 2 == 0)
 		return xa_psn_add(flow->psn, 1);
 	flow->psn = xa_psn_add(flow->psn, 1);
 	return xa_psn_add(flow->psn, -1);
@@ -102,16 +102,16 @@ int echo(struct xdp_md *ctx)
 	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
 	__u16 t;
 
-	if (data + frame_len > data_end || frame_len < 86)
+	if (data + request.frame_len > data_end || request.frame_len < 86)
 		return XDP_DROP;
 	swap(data, data + 6, 1);
 	t = *(__u16 *)(data + 4);
 	*(__u16 *)(data + 4) = *(__u16 *)(data + 10);
 	*(__u16 *)(data + 10) = t;
-	if (ipv6)
-		swap(data + l3_off + 8, data + l3_off + 24, 4);
+	if (request.ipv6)
+		swap(data + request.l3_off + 8, data + request.l3_off + 24, 4);
 	else
-		swap(data + l3_off + 12, data + l3_off + 16, 1);
+		swap(data + request.l3_off + 12, data + request.l3_off + 16, 1);
 	return XDP_TX;
 }
 
@@ -124,11 +124,11 @@ int sink(struct xdp_md *ctx)
 	__u32 zero = 0;
 	__u8 opcode;
 
-	if (data + bth_off + sizeof(struct xa_bth) + sizeof(struct xa_aeth) > data_end)
+	if (data + request.bth_off + sizeof(struct xa_bth) + sizeof(struct xa_aeth) > data_end)
 		return XDP_DROP;
-	opcode = *(__u8 *)(data + bth_off);
+	opcode = *(__u8 *)(data + request.bth_off);
 	if (opcode == XA_OP_ATOMIC_ACKNOWLEDGE &&
-	    *(__u8 *)(data + bth_off + sizeof(struct xa_bth)) != XA_SYN_ACK_UNLIMITED)
+	    *(__u8 *)(data + request.bth_off + sizeof(struct xa_bth)) != XA_SYN_ACK_UNLIMITED)
 		opcode = SINK_BAD_ACK;
 	counts = bpf_map_lookup_elem(&sink_counts, &zero);
 	if (counts)
