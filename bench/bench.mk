@@ -3,7 +3,7 @@
 # make bench        everything, results into docs/bench/ (root)
 # make bench-quick  FETCH_ADD against an echo of the same frames; the last line is "faa/echo RATIO" (root)
 
-BENCH_PROGRAMS := openloop twocpus
+BENCH_PROGRAMS := openloop twocpus closedloop
 BENCH_COMMON   := check frames memory rig stream timing
 BENCH_HEADERS  := $(wildcard bench/*.h)
 BENCH_SKEL     := $(patsubst bench/%.bpf.c,$(BUILD)/bench/%.skel.h,$(wildcard bench/*.bpf.c))
