@@ -15,7 +15,7 @@ struct account {
 	uint64_t executed; /* counters of the responder */
 	uint64_t replayed;
 	uint64_t naks;
-	uint64_t sum;	   /* of the words, when there is one MR: many take too long to read */
+	uint64_t sum;      /* of the words, when there is one MR: many take too long to read */
 	uint64_t messages; /* sum of the QPs' MSNs, each modulo 2^24 */
 };
 

@@ -7,7 +7,8 @@
 
 const volatile __u32 qpn_mask; /* index of a flow in its QPN */
 const volatile bool echoed;    /* the other end is the echo: requests come back as they went */
-const volatile bool timed;     /* reads the clock for each answer, which costs a throughput run too much */
+const volatile bool
+	timed; /* reads the clock for each answer, which costs a throughput run too much */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -34,8 +35,8 @@ struct {
 
 static __always_inline void record(__u64 ns)
 {
-	__u32 bucket = ns / LATENCY_STEP < LATENCY_BUCKETS ? ns / LATENCY_STEP
-							    : LATENCY_BUCKETS - 1;
+	__u32 bucket =
+		ns / LATENCY_STEP < LATENCY_BUCKETS ? ns / LATENCY_STEP : LATENCY_BUCKETS - 1;
 	__u64 *count = bpf_map_lookup_elem(&latency, &bucket);
 
 	if (count)

@@ -41,7 +41,7 @@ struct setting {
 };
 
 static const struct setting settings[] = {
-	{1, 1},	 {16, 1},  {64, 1},   {1, 2},	{1, 4},	  {1, 8},    {1, 16},
+	{1, 1},  {16, 1}, {64, 1},  {1, 2},   {1, 4},   {1, 8},    {1, 16},
 	{1, 32}, {1, 64}, {1, 128}, {1, 256}, {1, 512}, {1, 1024},
 };
 
@@ -59,8 +59,8 @@ struct loop_run {
 	bool timed;
 	struct closedloop_bpf *bpf;
 	struct traffic_bpf *echo;
-	struct loop *loop;   /* mapped */
-	__u64 *latency;	     /* mapped */
+	struct loop *loop; /* mapped */
+	__u64 *latency;    /* mapped */
 	double mops;
 };
 
@@ -103,8 +103,8 @@ static int set_flows(struct loop_run *run, const struct frame_kind *kind)
 
 static int attach(struct loop_run *run)
 {
-	struct bpf_program *other = run->echoed ? run->echo->progs.echo
-						: run->rig->responder->progs.xatomic_rx;
+	struct bpf_program *other =
+		run->echoed ? run->echo->progs.echo : run->rig->responder->progs.xatomic_rx;
 
 	if (rig_attach(run->rig->node_if[0], bpf_program__fd(run->bpf->progs.requester)))
 		return -1;
@@ -201,7 +201,8 @@ static int run_loop(struct loop_run *run, struct result *result, int round)
 	int failed = load(run) || start(run) || wait_for_end(run) || check_word(run, before);
 
 	if (!failed) {
-		double mops = 1000.0 * options.operations / (run->loop->end_ns - run->loop->begin_ns);
+		double mops =
+			1000.0 * options.operations / (run->loop->end_ns - run->loop->begin_ns);
 
 		if (!run->timed)
 			(run->echoed ? result->echo_mops : result->xatomic_mops)[round] = mops;
@@ -281,8 +282,10 @@ static struct traffic_bpf *load_echo(void)
 static int parse(int argc, char **argv)
 {
 	static const struct option known[] = {
-		{"rounds", required_argument, NULL, 'n'}, {"operations", required_argument, NULL, 'o'},
-		{"cpu", required_argument, NULL, 'c'},	   {"json", required_argument, NULL, 'j'},
+		{"rounds", required_argument, NULL, 'n'},
+		{"operations", required_argument, NULL, 'o'},
+		{"cpu", required_argument, NULL, 'c'},
+		{"json", required_argument, NULL, 'j'},
 		{0},
 	};
 	int option;

@@ -27,7 +27,10 @@ static const char *const target_names[TARGET_COUNT] = {
 	[TARGET_RESPONDER] = "xatomic",
 };
 
-#define FAA {.opcode = XA_OP_FETCH_ADD, .family = XA_IPV4, .add = 1}
+#define FAA                                                                                        \
+	{                                                                                          \
+		.opcode = XA_OP_FETCH_ADD, .family = XA_IPV4, .add = 1                             \
+	}
 /* One FETCH_ADD stream over IPv4 on one QP and one word, but for what is given. */
 #define ROW(label, ...)                                                                            \
 	{                                                                                          \
@@ -177,8 +180,8 @@ static double ratio(const struct cell cells[TARGET_COUNT], double less)
 	double ratios[ROUNDS_MAX];
 
 	for (int i = 0; i < options.rounds; i++)
-		ratios[i] = (cells[TARGET_ECHO].ns[i] - less) /
-			    (cells[TARGET_RESPONDER].ns[i] - less);
+		ratios[i] =
+			(cells[TARGET_ECHO].ns[i] - less) / (cells[TARGET_RESPONDER].ns[i] - less);
 	return median(ratios, options.rounds);
 }
 
@@ -221,14 +224,18 @@ static void print_heading(const struct rig *rig)
 {
 	struct bpf_prog_info info = responder_info(rig);
 
-	printf("%s, kernel %s, CPU %d; M frames/s of CPU time, medians of %d interleaved rounds of %u "
+	printf("%s, kernel %s, CPU %d; M frames/s of CPU time, medians of %d interleaved rounds of "
+	       "%u "
 	       "frames\n",
 	       cpu_model(), kernel_release(), options.cpu, options.rounds, options.frames);
-	printf("responder: %u instructions (%u bytes of machine code), %u looked at by the verifier\n",
+	printf("responder: %u instructions (%u bytes of machine code), %u looked at by the "
+	       "verifier\n",
 	       info.xlated_prog_len / 8, info.jited_prog_len, info.verified_insns);
-	printf("          | direct                  | net of the rewriting    | path (crosses twice)  "
+	printf("          | direct                  | net of the rewriting    | path (crosses "
+	       "twice)  "
 	       "  | ns per run     | ns per frame\n");
-	printf("row       |   echo xatomic  ratio |    echo xatomic  ratio |    echo xatomic  ratio |"
+	printf("row       |   echo xatomic  ratio |    echo xatomic  ratio |    echo xatomic  "
+	       "ratio |"
 	       "   echo xatomic | rewriting bare\n");
 }
 
@@ -330,9 +337,12 @@ static int usage(void)
 static int parse(int argc, char **argv)
 {
 	static const struct option known[] = {
-		{"quick", no_argument, NULL, 'q'},	   {"rows", required_argument, NULL, 'r'},
-		{"rounds", required_argument, NULL, 'n'}, {"frames", required_argument, NULL, 'f'},
-		{"cpu", required_argument, NULL, 'c'},	   {"json", required_argument, NULL, 'j'},
+		{"quick", no_argument, NULL, 'q'},
+		{"rows", required_argument, NULL, 'r'},
+		{"rounds", required_argument, NULL, 'n'},
+		{"frames", required_argument, NULL, 'f'},
+		{"cpu", required_argument, NULL, 'c'},
+		{"json", required_argument, NULL, 'j'},
 		{0},
 	};
 	int option;

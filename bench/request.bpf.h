@@ -84,8 +84,8 @@ static __always_inline __u32 set_va(void *bth, __u64 random)
 	__u32 va = random >> RANDOM_VA_BIT & request.va_mask & ~7ull;
 
 	*(__be32 *)(bth + OFF_VA_LOW) = bpf_htonl(va);
-	return request.va_crc[0][va & 0xff] ^ request.va_crc[1][va >> 8 & 0xff] ^ request.va_crc[2][va >> 16 & 0xff] ^
-	       request.va_crc[3][va >> 24];
+	return request.va_crc[0][va & 0xff] ^ request.va_crc[1][va >> 8 & 0xff] ^
+	       request.va_crc[2][va >> 16 & 0xff] ^ request.va_crc[3][va >> 24];
 }
 
 /* Likewise of an MR's index, of which the template's rkey has 0. */

@@ -31,8 +31,8 @@ struct rig_mrs {
 	struct rig *rig;
 	uint32_t first;
 	uint32_t count;
-	uint64_t words; /* of each */
-	int fd;		  /* of a single MR's words, else -1 */
+	uint64_t words;   /* of each */
+	int fd;           /* of a single MR's words, else -1 */
 	uint64_t *mapped; /* likewise, else NULL */
 };
 

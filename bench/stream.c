@@ -158,7 +158,7 @@ static int first_program(const struct traffic *t, const struct stream_run *run)
 	if (run->route == ROUTE_PATH)
 		return bpf_program__fd(t->bpf->progs.send_request);
 	return bpf_program__fd(run->target == TARGET_BARE ? t->bpf->progs.transmit
-							   : t->bpf->progs.generate);
+							  : t->bpf->progs.generate);
 }
 
 int traffic_send(struct traffic *t, const struct stream_run *run, struct span *span)

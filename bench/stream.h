@@ -22,17 +22,17 @@ struct stream_spec {
 	struct frame_kind frame; /* its rkey is filled in when the stream is opened */
 	enum traffic_kind kind;
 	uint32_t flows; /* QPs, a power of two; a DUPLICATE, GAP or COMPARE_SWAP stream has one */
-	uint32_t mrs;	/* a power of two; above 1, each frame takes one at random */
+	uint32_t mrs;   /* a power of two; above 1, each frame takes one at random */
 	uint64_t words; /* of each MR */
-	bool spread;	/* each frame takes a word at random; words is a power of two */
+	bool spread;    /* each frame takes a word at random; words is a power of two */
 	uint8_t depth;
 };
 
 /* What a frame meets. */
 enum target {
-	TARGET_BARE,	  /* nothing: sent as it is, stale; what the frames themselves cost */
+	TARGET_BARE,      /* nothing: sent as it is, stale; what the frames themselves cost */
 	TARGET_TRANSMIT,  /* written anew and sent */
-	TARGET_ECHO,	  /* written anew, addresses swapped and sent */
+	TARGET_ECHO,      /* written anew, addresses swapped and sent */
 	TARGET_RESPONDER, /* written anew, answered by xatomic */
 	TARGET_COUNT,
 };
@@ -48,7 +48,7 @@ enum route { ROUTE_DIRECT, ROUTE_PATH };
 /* Where a stream runs. The sending thread must be pinned to `cpu`. */
 struct stream_place {
 	int cpu;
-	int pair;	   /* of veths */
+	int pair;          /* of veths */
 	uint32_t first_qp; /* index */
 };
 

@@ -146,7 +146,8 @@ int inspect(struct xdp_md *ctx)
 	if (!frame)
 		return XDP_DROP;
 	frame->length = length;
-	barrier_var(length); /* or both bounds become one test, which the verifier does not follow */
+	barrier_var(
+		length); /* or both bounds become one test, which the verifier does not follow */
 	if (length == 0)
 		length = 1;
 	barrier_var(length);

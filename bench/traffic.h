@@ -7,24 +7,24 @@
 
 #include <linux/types.h>
 
-#define FRAME_MAX      112 /* room for a template, a multiple of 8 */
-#define FLOWS_MAX      8192
-#define DUPLICATES     16 /* a stream of duplicates repeats the last this many PSNs */
-#define INSPECT_BYTES  128
-#define SINK_BAD_ACK   0 /* counter of acknowledgements whose syndrome is not an ACK */
-#define SINK_COUNTERS  256
-#define SEND_GROWS     16 /* bytes that a sender on the node's side puts behind a live frame */
-#define RANDOM_VA_BIT  16 /* where in a random number the address of a word starts, ... */
-#define RANDOM_MR_BIT  40 /* ... and the number of an MR */
-#define LOOP_SLOTS     64   /* requests in flight in a closed loop, at most */
-#define LATENCY_STEP   16   /* ns that a bucket of the histogram is wide */
+#define FRAME_MAX       112 /* room for a template, a multiple of 8 */
+#define FLOWS_MAX       8192
+#define DUPLICATES      16 /* a stream of duplicates repeats the last this many PSNs */
+#define INSPECT_BYTES   128
+#define SINK_BAD_ACK    0 /* counter of acknowledgements whose syndrome is not an ACK */
+#define SINK_COUNTERS   256
+#define SEND_GROWS      16    /* bytes that a sender on the node's side puts behind a live frame */
+#define RANDOM_VA_BIT   16    /* where in a random number the address of a word starts, ... */
+#define RANDOM_MR_BIT   40    /* ... and the number of an MR */
+#define LOOP_SLOTS      64    /* requests in flight in a closed loop, at most */
+#define LATENCY_STEP    16    /* ns that a bucket of the histogram is wide */
 #define LATENCY_BUCKETS 65536 /* a million ns; what is longer counts in the last */
 
 /* What is sent on a QP. */
 enum traffic_kind {
-	TRAFFIC_FRESH,	   /* each PSN once */
+	TRAFFIC_FRESH,     /* each PSN once */
 	TRAFFIC_DUPLICATE, /* the last DUPLICATES PSNs over and over */
-	TRAFFIC_GAP,	   /* PSN + 1, which draws a sequence NAK, then PSN, and so on */
+	TRAFFIC_GAP,       /* PSN + 1, which draws a sequence NAK, then PSN, and so on */
 };
 
 /*
@@ -41,7 +41,7 @@ struct request_config {
 	__u32 bth_off;
 	__u32 ipv6;
 	__u32 swap_by_parity; /* COMPARE_SWAP between 0 and 1, so that each succeeds */
-	__u32 ip_sum;	      /* of the IPv4 header with identification 0, host order */
+	__u32 ip_sum;         /* of the IPv4 header with identification 0, host order */
 	enum traffic_kind kind;
 	/* What each byte adds to the ICRC, [0] being the lowest of PSN, address or MR index. */
 	__u32 psn_crc[3][256];
