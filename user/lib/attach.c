@@ -184,7 +184,9 @@ static int lock_all(const char *path)
 
 	/* The last destroy takes the directory away, and that can be between the two. */
 	do {
-		lock = xa_make_dir(path) ? -1 : xa_lock_dir(path, LOCK_EX);
+		if (xa_make_dir(path))
+			return -1;
+		lock = xa_lock_dir(path, LOCK_EX);
 	} while (lock < 0 && errno == ENOENT);
 	if (lock < 0)
 		return xa_error("%s cannot be locked (%s); see that it is a directory of the BPF "

@@ -52,9 +52,8 @@ static int cannot_open(const struct xa_instance *instance, const char *what)
 		return xa_error(
 			"%s of instance '%s' may not be opened by this user; run xatomic as root",
 			what, instance->name);
-	return xa_error("%s of instance '%s' cannot be opened (%s); remove it with 'xatomic -i %s "
-			"destroy' and attach again",
-			what, instance->name, strerror(errno), instance->name);
+	return xa_error("%s of instance '%s' cannot be opened (%s); try again", what,
+			instance->name, strerror(errno));
 }
 
 static int open_pin(const struct xa_instance *instance, const char *name)

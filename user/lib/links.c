@@ -17,12 +17,15 @@
 const char *const xa_mode_names[] = {
 	[XA_MODE_AUTO] = "auto", [XA_MODE_NATIVE] = "native", [XA_MODE_GENERIC] = "generic", NULL};
 
+/* 0 when the interface is gone. */
 static int link_ifindex(int fd)
 {
 	struct bpf_link_info info = {0};
 	__u32 len = sizeof(info);
 
-	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.xdp.ifindex;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len))
+		return info.xdp.ifindex;
+	return xa_error("a link cannot be read (%s); try again", strerror(errno));
 }
 
 static int open_link(const struct xa_instance *instance, const char *pin)
@@ -51,11 +54,20 @@ static int remove_pin(const struct xa_instance *instance, const char *pin)
 			strerror(errno), path);
 }
 
+typedef int (*each_link)(const struct xa_instance *, const char *pin, int ifindex, void *data);
+
+/* Calls `each` and closes the link. */
+static int with_link(const struct xa_instance *instance, const char *pin, int fd, each_link each,
+		     void *data)
+{
+	int ifindex = link_ifindex(fd);
+
+	close(fd);
+	return ifindex < 0 ? -1 : each(instance, pin, ifindex, data);
+}
+
 /* Calls `each` with every pin and the index of its interface, 0 when that is gone. */
-static int for_each_link(const struct xa_instance *instance,
-			 int (*each)(const struct xa_instance *, const char *pin, int ifindex,
-				     void *data),
-			 void *data)
+static int for_each_link(const struct xa_instance *instance, each_link each, void *data)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
@@ -72,9 +84,10 @@ static int for_each_link(const struct xa_instance *instance,
 		if (entry->d_name[0] == '.')
 			continue;
 		fd = open_link(instance, entry->d_name);
-		status = fd < 0 ? -1 : each(instance, entry->d_name, link_ifindex(fd), data);
-		if (fd >= 0)
-			close(fd);
+		if (fd < 0)
+			status = -1;
+		else
+			status = with_link(instance, entry->d_name, fd, each, data);
 	}
 	closedir(dir);
 	return status;
