@@ -29,7 +29,7 @@
 
 #ifdef __cplusplus
 #include <atomic>
-typedef std::atomic<std::uint64_t> xatomic_word;
+typedef std::atomic<uint64_t> xatomic_word;
 extern "C" {
 #else
 typedef _Atomic uint64_t xatomic_word;
