@@ -33,7 +33,17 @@
  * oldest open request on is sent again (go-back-N), with the same PSNs; the responder answers what it has
  * run before from its own replay window, and runs nothing twice.
  *
- * Threads: one thread at a time per queue pair. Different queue pairs share nothing.
+ * Many queue pairs on one interface are best opened on one device, which sends and receives for all of them
+ * in common batches, and whose completions can be polled together:
+ *
+ *	device = xatomic_device_open("eth0", NULL, XATOMIC_TRANSPORT_AUTO);
+ *	attr.device = device;
+ *	...	xatomic_qp_open(&attr), and xatomic_post_send() to as many as you like
+ *	xatomic_device_doorbell(device);
+ *	n = xatomic_device_poll(device, 64, wc);
+ *
+ * Threads: one thread at a time per device, with all its queue pairs. A queue pair that was opened without one
+ * has a device of its own. Different devices share nothing.
  * Integers are in host byte order, addresses in network order. Functions that can fail return 0 or a
  * positive count, or a negative errno; xatomic_qp_open() says why in words.
  */
@@ -87,6 +97,26 @@ enum xatomic_qp_state {
 	XATOMIC_QPS_ERR = 6,
 };
 
+/* How frames get to the interface and back. */
+enum xatomic_transport {
+	/*
+	 * A packet(7) socket, which gets copies of the responses. Any interface will do, and any number of
+	 * programs can use it.
+	 */
+	XATOMIC_TRANSPORT_AF_PACKET,
+	/*
+	 * An AF_XDP socket, fed by an XDP program of its own: several times faster, but one process per
+	 * interface, and none that has another XDP program or more than one receive queue in use. Drivers of
+	 * NICs may reset the link when the program comes and goes. On a veth, the program also makes sure
+	 * that what the other end sends by XDP_TX is delivered.
+	 */
+	XATOMIC_TRANSPORT_AF_XDP,
+	/* AF_XDP where that works and the interface runs no XDP program yet, else AF_PACKET. */
+	XATOMIC_TRANSPORT_AUTO,
+};
+
+struct xatomic_device;
+
 /* A work request: one atomic on one remote 64-bit word. */
 struct xatomic_wr {
 	uint64_t wr_id;                /* comes back in the completion */
@@ -117,7 +147,9 @@ struct xatomic_wc {
 struct xatomic_qp_attr {
 	const char *ifname; /* Ethernet interface to send on */
 	const char *netns;  /* name of its network namespace under /run/netns; NULL: the caller's */
-	struct in6_addr peer;  /* responder, as a GID: IPv4 as ::ffff:a.b.c.d */
+	enum xatomic_transport transport; /* default AF_PACKET */
+	struct xatomic_device *device; /* instead of the three above: one that is open; or NULL */
+	struct in6_addr peer;          /* responder, as a GID: IPv4 as ::ffff:a.b.c.d */
 	struct in6_addr local; /* own address, of the same family; all zeros: as routing chooses */
 	uint32_t qp_num;       /* local QPN, 24 bits: the DestQP of responses */
 	uint32_t dest_qp_num;  /* responder's QPN, 24 bits */
@@ -162,10 +194,24 @@ struct xatomic_qp;
 void xatomic_qp_attr_init(struct xatomic_qp_attr *attr);
 
 /*
- * Opens a queue pair in state RTS on an AF_PACKET socket. Finds the own address, the next hop and its MAC
+ * Opens an interface for several queue pairs; `netns` as in struct xatomic_qp_attr. Needs the same privileges
+ * as xatomic_qp_open(). Returns NULL with errno set and a sentence in xatomic_error().
+ */
+struct xatomic_device *xatomic_device_open(const char *ifname, const char *netns,
+					   enum xatomic_transport transport);
+
+/* Call it after xatomic_qp_close() of the device's queue pairs. NULL is allowed. */
+void xatomic_device_close(struct xatomic_device *device);
+
+/* Which transport it has got: "af_packet" or "af_xdp". */
+const char *xatomic_device_transport(const struct xatomic_device *device);
+
+/*
+ * Opens a queue pair in state RTS. Finds the own address, the next hop and its MAC
  * address by the kernel's routing and neighbour tables; provokes neighbour resolution, and waits up to
  * about three seconds for it, when needed. The calling thread is in attr->netns meanwhile, and back in
- * its own when this returns. Needs CAP_NET_RAW there, and CAP_SYS_ADMIN with attr->netns.
+ * its own when this returns. Needs CAP_NET_RAW there, CAP_NET_ADMIN and CAP_BPF for AF_XDP, and CAP_SYS_ADMIN
+ * with attr->netns.
  *
  * Returns NULL with errno set and a sentence in xatomic_error().
  */
@@ -206,6 +252,15 @@ int xatomic_poll_cq(struct xatomic_qp *qp, int n, struct xatomic_wc *wc);
  * signal was caught.
  */
 int xatomic_wait(struct xatomic_qp *qp, int timeout_ms);
+
+/*
+ * The same for all queue pairs of a device: rings every doorbell, polls and waits for the completions of any.
+ * They come in the order of posting on each queue pair; qp_num tells which it was.
+ */
+int xatomic_device_doorbell(struct xatomic_device *device);
+int xatomic_device_poll(struct xatomic_device *device, int n, struct xatomic_wc *wc);
+int xatomic_device_wait(struct xatomic_device *device, int timeout_ms);
+int xatomic_device_fd(const struct xatomic_device *device);
 
 /*
  * For an event loop of your own: call xatomic_poll_cq() when this descriptor is readable and when

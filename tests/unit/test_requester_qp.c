@@ -43,6 +43,7 @@ static struct wire {
 	uint32_t head, tail;
 	int fd, send_error, receive_error;
 	bool closed;
+	uint32_t admitted;
 	/* the responder */
 	uint32_t epsn, msn;
 	bool nak_sent, refuse;
@@ -209,10 +210,29 @@ static void fake_close(struct xa_transport *transport)
 	wire.closed = true;
 }
 
+static int fake_admit(struct xa_transport *transport, const struct xa_ip *local, uint32_t lqpn)
+{
+	(void)transport;
+	(void)local;
+	wire.admitted = lqpn;
+	return 0;
+}
+
+static void fake_dismiss(struct xa_transport *transport, const struct xa_ip *local, uint32_t lqpn)
+{
+	(void)transport;
+	(void)local;
+	assert_int_equal(wire.admitted, lqpn);
+	wire.admitted = 0;
+}
+
 static const struct xa_transport_ops fake_ops = {
+	.name = "fake",
 	.send = fake_send,
 	.receive = fake_receive,
 	.fd = fake_fd,
+	.admit = fake_admit,
+	.dismiss = fake_dismiss,
 	.close = fake_close,
 };
 
@@ -220,6 +240,7 @@ static struct xatomic_qp *open_qp(uint8_t window, const struct faults *faults)
 {
 	struct xa_path path = {.lqpn = LQPN, .rqpn = RQPN, .pkey = 0xffff};
 	struct xatomic_qp_attr attr;
+	struct xatomic_device *device;
 	struct xatomic_qp *qp;
 
 	wire = (struct wire){.transport.ops = &fake_ops,
@@ -235,8 +256,10 @@ static struct xatomic_qp *open_qp(uint8_t window, const struct faults *faults)
 	attr.max_rd_atomic = window;
 	assert_true(xa_ip_parse(&path.local, "10.0.0.1"));
 	assert_true(xa_ip_parse(&path.peer, "10.0.0.2"));
-	assert_int_equal(xa_qp_create(&attr, &path, &wire.transport, &qp), 0);
-	qp->clock = fake_clock;
+	assert_int_equal(xa_device_create(&wire.transport, &device), 0);
+	device->clock = fake_clock;
+	assert_int_equal(xa_qp_create(&attr, &path, device, &qp), 0);
+	qp->owns_device = true;
 	return qp;
 }
 

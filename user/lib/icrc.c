@@ -8,6 +8,7 @@
 #include "xatomic/wire.h"
 
 enum { IPV4_LEN = 20, IPV6_LEN = 40, UDP_LEN = 8, BTH_LEN = sizeof(struct xa_bth) };
+enum { BTH_RESERVED = 4 }; /* FECN, BECN and the reserved bits */
 
 static const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
@@ -25,19 +26,25 @@ static size_t mask_l3(uint8_t *l3)
 	return IPV6_LEN + UDP_LEN;
 }
 
-uint32_t xa_icrc(const void *l3, const void *roce, size_t roce_len)
+size_t xa_icrc_mask(const void *l3, const void *roce, uint8_t *masked)
 {
 	size_t l3_len = (*(const uint8_t *)l3 >> 4 == 4 ? IPV4_LEN : IPV6_LEN) + UDP_LEN;
-	uint8_t head[IPV6_LEN + UDP_LEN], bth[BTH_LEN];
+
+	memcpy(masked, l3, l3_len);
+	mask_l3(masked);
+	memcpy(masked + l3_len, roce, BTH_LEN);
+	masked[l3_len + BTH_RESERVED] = 0xff;
+	return l3_len + BTH_LEN;
+}
+
+uint32_t xa_icrc(const void *l3, const void *roce, size_t roce_len)
+{
+	uint8_t head[XA_ICRC_MASKED_MAX];
+	size_t head_len = xa_icrc_mask(l3, roce, head);
 	uLong crc;
 
-	memcpy(head, l3, l3_len);
-	mask_l3(head);
-	memcpy(bth, roce, BTH_LEN);
-	bth[4] = 0xff;
 	crc = crc32(0, ones, sizeof(ones));
-	crc = crc32(crc, head, l3_len);
-	crc = crc32(crc, bth, BTH_LEN);
+	crc = crc32(crc, head, head_len);
 	return crc32(crc, (const uint8_t *)roce + BTH_LEN, roce_len - BTH_LEN);
 }
 

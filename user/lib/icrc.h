@@ -21,6 +21,13 @@
 uint32_t xa_icrc(const void *l3, const void *roce, size_t roce_len);
 
 /*
+ * Copies IP, UDP and BTH of a packet, with ones where the ICRC takes ones. `masked` has room for
+ * XA_ICRC_MASKED_MAX bytes. Returns their number.
+ */
+#define XA_ICRC_MASKED_MAX (40 + 8 + 12)
+size_t xa_icrc_mask(const void *l3, const void *roce, uint8_t *masked);
+
+/*
  * Fills request_crc, ack_crc and nak_crc of a QP from its family, peer, local, qpn and rqpn.
  *
  * Each is the CRC register (not inverted) after the masked prefix of such a packet, up to the last byte

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lib/crc.h"
 #include "lib/icrc.h"
 #include "xatomic/wire.h"
 
@@ -120,6 +121,7 @@ static size_t put_ip(uint8_t *ip, const struct xa_path *path, uint16_t udp_len)
 		ip[9] = IPPROTO_UDP;
 		memcpy(ip + 12, &path->local.gid[XA_GID_V4_WORD], 4);
 		memcpy(ip + 16, &path->peer.gid[XA_GID_V4_WORD], 4);
+		put16(ip + 10, ~fold(sum16(ip, IPV4_LEN)));
 		return IPV4_LEN;
 	}
 	ip[0] = 0x60;
@@ -129,6 +131,17 @@ static size_t put_ip(uint8_t *ip, const struct xa_path *path, uint16_t udp_len)
 	memcpy(ip + 8, path->local.gid, 16);
 	memcpy(ip + 24, path->peer.gid, 16);
 	return IPV6_LEN;
+}
+
+/* The CRC register after all that is the same in every request of this opcode. */
+static uint32_t prefix_crc(const struct xa_template *template, uint8_t opcode)
+{
+	const uint8_t *ip = template->bytes + template->l3, *bth = template->bytes + template->roce;
+	uint8_t masked[XA_ICRC_MASKED_MAX];
+	size_t len = xa_icrc_mask(ip, bth, masked);
+
+	masked[len - BTH_LEN] = opcode;
+	return xa_crc(XA_CRC_ONES, masked, len - sizeof(__be32));
 }
 
 void xa_template_init(struct xa_template *template, const struct xa_path *path)
@@ -146,30 +159,28 @@ void xa_template_init(struct xa_template *template, const struct xa_path *path)
 	bth = udp + UDP_LEN;
 	put16(bth + offsetof(struct xa_bth, pkey), path->pkey);
 	put32(bth + offsetof(struct xa_bth, qpn), path->rqpn);
-	template->ip_sum = is_ipv4(path) ? sum16(ip, IPV4_LEN) : 0;
 	template->roce = bth - template->bytes;
 	template->len = template->roce + XA_ATOMIC_LEN;
+	template->swap_crc = prefix_crc(template, XA_OP_CMP_SWAP);
+	template->add_crc = prefix_crc(template, XA_OP_FETCH_ADD);
 }
 
 void xa_frame_build(const struct xa_template *template, const struct xa_request *request,
 		    uint8_t *frame)
 {
-	uint8_t *ip = frame + template->l3, *bth = frame + template->roce, *eth = bth + BTH_LEN;
-	uint16_t id = request->psn;
+	uint8_t *bth = frame + template->roce, *eth = bth + BTH_LEN;
+	uint8_t *apsn = bth + offsetof(struct xa_bth, apsn), *icrc = eth + sizeof(struct xa_atmeth);
+	bool is_swap = request->opcode == XA_OP_CMP_SWAP;
 
 	memcpy(frame, template->bytes, template->len);
-	if (template->ip_sum) {
-		put16(ip + 4, id);
-		put16(ip + 10, ~fold(template->ip_sum + id));
-	}
 	bth[offsetof(struct xa_bth, opcode)] = request->opcode;
-	put32(bth + offsetof(struct xa_bth, apsn), XA_BTH_ACKREQ | request->psn);
+	put32(apsn, XA_BTH_ACKREQ | request->psn);
 	put64(eth + offsetof(struct xa_atmeth, va), request->va);
 	put32(eth + offsetof(struct xa_atmeth, rkey), request->rkey);
 	put64(eth + offsetof(struct xa_atmeth, swap_add), request->swap_add);
 	put64(eth + offsetof(struct xa_atmeth, compare), request->compare);
-	put_icrc(frame + template->len - XA_ICRC_LEN,
-		 xa_icrc(ip, bth, XA_ATOMIC_LEN - XA_ICRC_LEN));
+	put_icrc(icrc,
+		 ~xa_crc(is_swap ? template->swap_crc : template->add_crc, apsn, icrc - apsn));
 }
 
 /* Offset of the IP header, its EtherType in *type; 0 when there is none. */
@@ -185,6 +196,19 @@ static size_t find_l3(const uint8_t *frame, size_t len, uint16_t *type)
 			break;
 	}
 	return 0;
+}
+
+bool xa_frame_qpn(const uint8_t *frame, size_t len, uint32_t *qpn)
+{
+	uint16_t type;
+	size_t l3 = find_l3(frame, len, &type);
+	size_t udp = l3 + (type == ETH_P_IP ? IPV4_LEN : IPV6_LEN);
+
+	if (!l3 || (type != ETH_P_IP && type != ETH_P_IPV6) || udp + UDP_LEN + BTH_LEN > len ||
+	    get16(frame + udp + 2) != XA_ROCE_PORT)
+		return false;
+	*qpn = get32(frame + udp + UDP_LEN + offsetof(struct xa_bth, qpn)) & XA_QPN_MASK;
+	return true;
 }
 
 /* Length of an IPv4 header that belongs to the path backwards and leaves room for UDP, else 0. */
@@ -229,6 +253,15 @@ static bool check_bth(const struct xa_path *path, const uint8_t *bth, size_t len
 	       check_pkey(path->pkey, get16(bth + offsetof(struct xa_bth, pkey)));
 }
 
+static bool check_icrc(const uint8_t *ip, const uint8_t *bth, size_t len)
+{
+	const uint8_t *icrc = bth + len - XA_ICRC_LEN, *rest = bth + BTH_LEN;
+	uint8_t masked[XA_ICRC_MASKED_MAX];
+	uint32_t crc = xa_crc(XA_CRC_ONES, masked, xa_icrc_mask(ip, bth, masked));
+
+	return get_icrc(icrc) == (uint32_t)~xa_crc(crc, rest, icrc - rest);
+}
+
 static void read_response(const uint8_t *bth, struct xa_response *response)
 {
 	const uint8_t *aeth = bth + BTH_LEN;
@@ -260,8 +293,7 @@ bool xa_frame_parse(const struct xa_path *path, const uint8_t *frame, size_t len
 	    get16(udp + 4) > len - l3 - l3_len)
 		return false;
 	roce_len = get16(udp + 4) - UDP_LEN;
-	if (!check_bth(path, bth, roce_len) ||
-	    get_icrc(bth + roce_len - XA_ICRC_LEN) != xa_icrc(ip, bth, roce_len - XA_ICRC_LEN))
+	if (!check_bth(path, bth, roce_len) || !check_icrc(ip, bth, roce_len))
 		return false;
 	read_response(bth, response);
 	return true;

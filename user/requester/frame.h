@@ -26,14 +26,15 @@ struct xa_path {
 struct xa_template {
 	uint8_t bytes[XA_FRAME_MAX];
 	uint32_t l3, roce, len; /* offsets of the IP header and of BTH; length of the frame */
-	uint32_t ip_sum;        /* unfolded sum of the IPv4 header but for identification */
+	uint32_t swap_crc,
+		add_crc; /* CRC register before BTH's AckReq/PSN word, of either operation */
 };
 
 void xa_template_init(struct xa_template *template, const struct xa_path *path);
 
 /*
- * Writes the request's frame, template->len bytes. The IPv4 identification is the low half of the PSN, so
- * that the same request is always the same frame. MigReq is 0 as in rxe, AckReq 1.
+ * Writes the request's frame, template->len bytes; the same request is always the same frame. The IPv4
+ * identification is 0, as it may be where DF is set (RFC 6864). MigReq is 0 as in rxe, AckReq 1.
  */
 void xa_frame_build(const struct xa_template *template, const struct xa_request *request,
 		    uint8_t *frame);
@@ -44,6 +45,11 @@ void xa_frame_build(const struct xa_template *template, const struct xa_request 
  * (ib_verbs.h: rdma_calc_flow_label, rdma_flow_label_to_udp_sport).
  */
 uint16_t xa_udp_sport(uint32_t lqpn, uint32_t rqpn);
+
+/*
+ * The DestQP of a RoCEv2 packet, of which nothing else is checked yet. False: the frame is none.
+ */
+bool xa_frame_qpn(const uint8_t *frame, size_t len, uint32_t *qpn);
 
 /*
  * Reads an ACKNOWLEDGE or ATOMIC_ACKNOWLEDGE that travelled the path backwards. False: it is something else

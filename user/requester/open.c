@@ -71,7 +71,8 @@ static const char *find_fault(const struct xatomic_qp_attr *attr)
 
 int xa_qp_check_attr(const struct xatomic_qp_attr *attr)
 {
-	const char *fault = attr->ifname ? find_fault(attr) : "the interface is missing";
+	bool has_interface = attr->ifname || attr->device;
+	const char *fault = has_interface ? find_fault(attr) : "the interface is missing";
 
 	if (!fault)
 		fault = find_address_fault(attr);
@@ -114,40 +115,135 @@ static int hold_port(const struct xa_ip *local, int ifindex)
 	return -1;
 }
 
-static int open_transport(const struct xa_path *path, int ifindex, struct xa_transport **transport)
+/* A device of several queue pairs needs it once for each of its addresses. */
+static bool holds_port(const struct xatomic_device *device, const struct xa_ip *local)
 {
-	int error = xa_packet_open(ifindex, path->lqpn, transport);
+	for (uint32_t i = 0; i < device->table.size; i++) {
+		const struct xatomic_qp *qp = device->table.slots[i];
 
+		if (qp && qp->port_fd >= 0 && xa_ip_equal(&qp->path.local, local))
+			return true;
+	}
+	return false;
+}
+
+static int refuse_packet(int error)
+{
 	if (error == -EPERM)
 		return xa_error_set(EPERM,
 				    "packet sockets need CAP_NET_RAW, which this process lacks; "
 				    "run it as root");
-	if (error)
-		return xa_error_set(-error, "the kernel refused a packet socket: %s",
-				    strerror(-error));
-	return 0;
+	return xa_error_set(-error, "the kernel refused a packet socket: %s", strerror(-error));
+}
+
+static int refuse_xdp(const char *ifname, int error)
+{
+	if (error == -EPERM)
+		return xa_error_set(EPERM,
+				    "AF_XDP needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF, which "
+				    "this process lacks; run it as root or use AF_PACKET");
+	if (error == -EBUSY || error == -EEXIST)
+		return xa_error_set(EBUSY,
+				    "'%s' runs an XDP program or has an AF_XDP socket already, and "
+				    "AF_XDP needs it for itself; take the program off with "
+				    "'ip link set dev %s xdp off', end the other program or use "
+				    "AF_PACKET",
+				    ifname, ifname);
+	return xa_error_set(-error, "the kernel refused AF_XDP on '%s' (%s); use AF_PACKET", ifname,
+			    strerror(-error));
+}
+
+static int open_xdp(const char *ifname, int ifindex, struct xa_transport **transport)
+{
+	unsigned int queues = xa_rx_queues(ifname);
+	int error;
+
+	if (queues > 1)
+		return xa_error_set(ENOTSUP,
+				    "'%s' has %u receive queues and AF_XDP takes packets from the "
+				    "first only; set one with 'ethtool -L %s combined 1', or use "
+				    "AF_PACKET",
+				    ifname, queues, ifname);
+	error = xa_xdp_open(ifindex, transport);
+	return error ? refuse_xdp(ifname, error) : 0;
+}
+
+/* AF_XDP would be faster; but an XDP program that is there already is not ours to replace. */
+static int open_transport(const char *ifname, int ifindex, enum xatomic_transport which,
+			  struct xa_transport **transport)
+{
+	int error;
+
+	if (which == XATOMIC_TRANSPORT_AF_XDP)
+		return open_xdp(ifname, ifindex, transport);
+	if (which == XATOMIC_TRANSPORT_AUTO && !xa_has_xdp_program(ifindex) &&
+	    !open_xdp(ifname, ifindex, transport))
+		return 0;
+	error = xa_packet_open(ifindex, transport);
+	return error ? refuse_packet(error) : 0;
+}
+
+/* In the right network namespace. */
+static struct xatomic_device *open_device(const char *ifname, const char *netns, int ifindex,
+					  enum xatomic_transport which)
+{
+	struct xa_transport *transport;
+	struct xatomic_device *device;
+
+	if (open_transport(ifname, ifindex, which, &transport))
+		return NULL;
+	if (xa_device_create(transport, &device)) {
+		transport->ops->close(transport);
+		goto no_memory;
+	}
+	device->ifindex = ifindex;
+	device->ifname = strdup(ifname);
+	device->netns = netns ? strdup(netns) : NULL;
+	if (device->ifname && (device->netns || !netns))
+		return device;
+	xatomic_device_close(device);
+no_memory:
+	xa_error_set(ENOMEM, "there is no memory for a device");
+	return NULL;
+}
+
+static void refuse_qp(const struct xatomic_qp_attr *attr, int error)
+{
+	if (error == -EEXIST)
+		xa_error_set(EEXIST,
+			     "the device has a queue pair 0x%" PRIx32
+			     " already; give each its own local QPN",
+			     attr->qp_num);
+	else
+		xa_error_set(-error, "a queue pair cannot be made (%s); make do with fewer",
+			     strerror(-error));
 }
 
 /* In the right network namespace. */
 static struct xatomic_qp *open_here(const struct xatomic_qp_attr *attr)
 {
-	struct xa_transport *transport;
+	struct xatomic_device *device = attr->device;
 	struct xatomic_qp *qp;
 	struct xa_path path;
 	int ifindex, error;
 
 	fill_path(attr, &path);
-	if (xa_route_find(attr->ifname, &path, &ifindex) ||
-	    open_transport(&path, ifindex, &transport))
+	if (xa_route_find(device ? device->ifname : attr->ifname, &path, &ifindex))
 		return NULL;
-	error = xa_qp_create(attr, &path, transport, &qp);
+	if (!device)
+		device = open_device(attr->ifname, attr->netns, ifindex, attr->transport);
+	if (!device)
+		return NULL;
+	error = xa_qp_create(attr, &path, device, &qp);
 	if (error) {
-		transport->ops->close(transport);
-		xa_error_set(-error, "there is no memory for a queue pair");
+		if (!attr->device)
+			xatomic_device_close(device);
+		refuse_qp(attr, error);
 		return NULL;
 	}
-	qp->ifindex = ifindex;
-	qp->port_fd = hold_port(&path.local, ifindex);
+	qp->owns_device = !attr->device;
+	if (!holds_port(device, &path.local))
+		qp->port_fd = hold_port(&path.local, ifindex);
 	return qp;
 }
 
@@ -164,45 +260,58 @@ static void refuse_netns(const char *netns, int error)
 			     strerror(-error));
 }
 
-static struct xatomic_qp *open_in_netns(const struct xatomic_qp_attr *attr)
+/* As xa_netns_enter(), -1 with xa_error(); 0 and *home -1 when there is nowhere to go. */
+static int enter(const char *netns, int *home)
 {
-	char *netns = strdup(attr->netns);
-	int home = netns ? xa_netns_enter(netns) : -ENOMEM;
-	struct xatomic_qp *qp;
+	*home = netns ? xa_netns_enter(netns) : -1;
+	if (!netns || *home >= 0)
+		return 0;
+	refuse_netns(netns, *home);
+	return -1;
+}
 
-	if (home < 0) {
-		free(netns);
-		refuse_netns(attr->netns, home);
-		return NULL;
-	}
-	qp = open_here(attr);
-	xa_netns_leave(home);
-	if (qp)
-		qp->netns = netns;
-	else
-		free(netns);
-	return qp;
+static void leave(int home)
+{
+	if (home >= 0)
+		xa_netns_leave(home);
 }
 
 struct xatomic_qp *xatomic_qp_open(const struct xatomic_qp_attr *attr)
 {
-	if (xa_qp_check_attr(attr))
+	struct xatomic_qp *qp;
+	int home;
+
+	if (xa_qp_check_attr(attr) ||
+	    enter(attr->device ? attr->device->netns : attr->netns, &home))
 		return NULL;
-	return attr->netns ? open_in_netns(attr) : open_here(attr);
+	qp = open_here(attr);
+	leave(home);
+	return qp;
 }
 
-static bool is_deaf(const struct xatomic_qp *qp)
+struct xatomic_device *xatomic_device_open(const char *ifname, const char *netns,
+					   enum xatomic_transport transport)
 {
-	int home;
-	bool deaf;
+	struct xatomic_device *device = NULL;
+	int home, ifindex;
 
-	if (!qp->netns)
-		return xa_is_plain_veth(qp->ifindex);
-	home = xa_netns_enter(qp->netns);
-	if (home < 0)
+	if (enter(netns, &home))
+		return NULL;
+	if (!xa_interface_find(ifname, &ifindex))
+		device = open_device(ifname, netns, ifindex, transport);
+	leave(home);
+	return device;
+}
+
+static bool is_deaf(const struct xatomic_device *device)
+{
+	bool deaf;
+	int home;
+
+	if (enter(device->netns, &home))
 		return false;
-	deaf = xa_is_plain_veth(qp->ifindex);
-	xa_netns_leave(home);
+	deaf = xa_is_plain_veth(device->ifindex);
+	leave(home);
 	return deaf;
 }
 
@@ -228,7 +337,7 @@ const char *xatomic_qp_hint(struct xatomic_qp *qp)
 			 counters->rejected);
 		return qp->hint;
 	}
-	if (has_heard(counters) || !is_deaf(qp))
+	if (has_heard(counters) || !is_deaf(qp->device))
 		return NULL;
 	return "the interface is a veth without an XDP program, where replies that the other end "
 	       "sends by XDP_TX get lost; attach one that passes everything";

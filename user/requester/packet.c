@@ -19,6 +19,7 @@ enum { SEND_BUFFER = 1 << 20, RECEIVE_BUFFER = 4 << 20 };
 struct packet {
 	struct xa_transport transport; /* must come first */
 	int fd;
+	unsigned int qps; /* let in */
 	struct mmsghdr headers[XA_BATCH];
 	struct iovec vectors[XA_BATCH];
 };
@@ -65,26 +66,8 @@ static int packet_receive(struct xa_transport *transport, struct xa_frame *frame
 	return got;
 }
 
-static int packet_fd(const struct xa_transport *transport)
-{
-	return ((const struct packet *)transport)->fd;
-}
-
-static void packet_close(struct xa_transport *transport)
-{
-	close(packet_fd(transport));
-	free(transport);
-}
-
-static const struct xa_transport_ops packet_ops = {
-	.send = packet_send,
-	.receive = packet_receive,
-	.fd = packet_fd,
-	.close = packet_close,
-};
-
 /*
- * UDP to the RoCEv2 port with our DestQP. The kernel has taken the outer VLAN tag off before the filter
+ * UDP to the RoCEv2 port with our DestQP, or any if `lqpn` is 0. The kernel has taken the outer VLAN tag off before the filter
  * runs; offsets count from the Ethernet header.
  */
 static int attach_filter(int fd, uint32_t lqpn)
@@ -104,7 +87,7 @@ static int attach_filter(int fd, uint32_t lqpn)
 		/* 10 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, XA_ROCE_PORT, 0, 4),
 		/* 11 */ BPF_STMT(BPF_LD | BPF_W | BPF_ABS, V6_UDP + DEST_QP),
 		/* 12 */ BPF_STMT(BPF_ALU | BPF_AND | BPF_K, XA_QPN_MASK),
-		/* 13 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, lqpn, 0, 1),
+		/* 13 */ BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, lqpn, 0, lqpn ? 1 : 0),
 		/* 14 */ BPF_STMT(BPF_RET | BPF_K, XA_FRAME_MAX),
 		/* 15 */ BPF_STMT(BPF_RET | BPF_K, 0),
 	};
@@ -112,6 +95,47 @@ static int attach_filter(int fd, uint32_t lqpn)
 
 	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
 }
+
+static int packet_fd(const struct xa_transport *transport)
+{
+	return ((const struct packet *)transport)->fd;
+}
+
+static void packet_close(struct xa_transport *transport)
+{
+	close(packet_fd(transport));
+	free(transport);
+}
+
+/* One queue pair has a filter of its own; the device tells several apart. */
+static int packet_admit(struct xa_transport *transport, const struct xa_ip *local, uint32_t lqpn)
+{
+	struct packet *packet = (struct packet *)transport;
+	int error = attach_filter(packet->fd, packet->qps ? 0 : lqpn);
+
+	(void)local;
+	if (!error)
+		packet->qps++;
+	return error;
+}
+
+/* Others may still need what the filter lets through, and the device knows nobody that does not. */
+static void packet_dismiss(struct xa_transport *transport, const struct xa_ip *local, uint32_t lqpn)
+{
+	(void)transport;
+	(void)local;
+	(void)lqpn;
+}
+
+static const struct xa_transport_ops packet_ops = {
+	.name = "af_packet",
+	.send = packet_send,
+	.receive = packet_receive,
+	.fd = packet_fd,
+	.admit = packet_admit,
+	.dismiss = packet_dismiss,
+	.close = packet_close,
+};
 
 /* Larger buffers and not seeing our own frames make things faster; without them it works too. */
 static void tune(int fd)
@@ -124,8 +148,16 @@ static void tune(int fd)
 	setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on));
 }
 
-/* Protocol 0 until the filter stands, so that no other packet slips in. */
-static int open_socket(int ifindex, uint32_t lqpn)
+/* Nothing gets in before a queue pair does: protocol 0 until a filter stands. */
+static int refuse_all(int fd)
+{
+	struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct sock_fprog program = {.len = 1, .filter = &drop};
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
+}
+
+static int open_socket(int ifindex)
 {
 	struct sockaddr_ll address = {
 		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifindex};
@@ -133,7 +165,7 @@ static int open_socket(int ifindex, uint32_t lqpn)
 
 	if (fd < 0)
 		return -errno;
-	error = attach_filter(fd, lqpn);
+	error = refuse_all(fd);
 	if (!error) {
 		tune(fd);
 		error = bind(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
@@ -144,14 +176,14 @@ static int open_socket(int ifindex, uint32_t lqpn)
 	return error;
 }
 
-int xa_packet_open(int ifindex, uint32_t lqpn, struct xa_transport **transport)
+int xa_packet_open(int ifindex, struct xa_transport **transport)
 {
 	struct packet *packet = calloc(1, sizeof(*packet));
 
 	if (!packet)
 		return -ENOMEM;
 	packet->transport.ops = &packet_ops;
-	packet->fd = open_socket(ifindex, lqpn);
+	packet->fd = open_socket(ifindex);
 	if (packet->fd < 0) {
 		int error = packet->fd;
 

@@ -244,15 +244,43 @@ int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex)
 	return error;
 }
 
+int xa_interface_find(const char *ifname, int *ifindex)
+{
+	struct xa_path path;
+	struct search search = {.ifname = ifname, .path = &path};
+	int error = find_interface(&search);
+
+	*ifindex = search.ifindex;
+	return error;
+}
+
+unsigned int xa_rx_queues(const char *ifname)
+{
+	struct ethtool_channels channels = {.cmd = ETHTOOL_GCHANNELS};
+	struct ifreq ifr = {.ifr_data = (void *)&channels};
+	unsigned int queues;
+
+	if (interface_ioctl(ifname, SIOCETHTOOL, &ifr))
+		return 1;
+	queues = channels.combined_count + channels.rx_count;
+	return queues ? queues : 1;
+}
+
+bool xa_has_xdp_program(int ifindex)
+{
+	__u32 program = 0;
+
+	return !bpf_xdp_query_id(ifindex, 0, &program) && program;
+}
+
 bool xa_is_plain_veth(int ifindex)
 {
 	struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
 	struct ifreq ifr = {.ifr_data = (void *)&driver};
 	char name[IFNAMSIZ];
-	__u32 program = 0;
 
 	if (!if_indextoname(ifindex, name) || interface_ioctl(name, SIOCETHTOOL, &ifr) ||
 	    strcmp(driver.driver, "veth"))
 		return false;
-	return !bpf_xdp_query_id(ifindex, 0, &program) && !program;
+	return !xa_has_xdp_program(ifindex);
 }

@@ -17,6 +17,14 @@
  */
 int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex);
 
+/* Index of an Ethernet interface that is up. Returns 0, or -1 with xa_error(). */
+int xa_interface_find(const char *ifname, int *ifindex);
+
+/* How many receive queues are in use; 1 when the driver does not tell. */
+unsigned int xa_rx_queues(const char *ifname);
+
+bool xa_has_xdp_program(int ifindex);
+
 /* Is this a veth that no XDP program is attached to? Then frames sent to it by XDP_TX may vanish. */
 bool xa_is_plain_veth(int ifindex);
 
