@@ -2,9 +2,10 @@
 /*
  * abi.h - what the BPF program and user space share: keys and values of the maps.
  *
- * The maps outlive both sides, so any change of a layout here must raise XA_LAYOUT_VERSION. All
- * numbers are in host byte order unless the type says __be. `bpftool map dump` prints these
- * structures by name, so nothing here is anonymous.
+ * The maps outlive both sides, and during an upgrade two programs work on them at once, so any change
+ * of a layout here, or of what a field means, must raise XA_LAYOUT_VERSION. All numbers are in host byte
+ * order unless the type says __be. `bpftool map dump` prints these structures by name, so nothing here
+ * is anonymous.
  */
 #ifndef XATOMIC_ABI_H
 #define XATOMIC_ABI_H

@@ -11,6 +11,7 @@
 #include "lib/attach.h"
 #include "lib/mrs.h"
 #include "lib/qps.h"
+#include "lib/upgrade.h"
 
 #define CLI_RANDOM_PSN UINT32_MAX /* rq_psn that was not given */
 #define CLI_ALL        UINT64_MAX /* count that was not given */
@@ -56,6 +57,7 @@ void cli_defaults(struct settings *settings);
 int cli_attach(void *settings);
 int cli_detach(void *settings);
 int cli_destroy(void *settings);
+int cli_upgrade(void *settings);
 int cli_show(void *settings);
 int cli_mr_add(void *settings);
 int cli_mr_show(void *settings);
@@ -79,6 +81,9 @@ int cli_open(const struct settings *settings, struct xa_instance *instance, int 
 int cli_failed(void);
 
 /* What people and programs see of these, with the keys of the manual page. */
+struct json_object *cli_program_json(const struct xa_prog *program);
+/* An interface in a namespace that cannot be entered has no more than its index; the rest is null. */
+void cli_put_interface(struct json_object *object, const struct xa_interface *interface);
 struct json_object *cli_mr_json(const struct xa_instance *instance, const struct xa_mr *mr);
 struct json_object *cli_qp_json(const struct xa_qp *qp, bool with_counters);
 struct json_object *cli_counts_json(const __u64 (*counts)[XA_REASON_COUNT]);

@@ -89,6 +89,8 @@ static const struct xa_command commands[] = {
 	{"detach", "IFACE [--netns]", "takes the responder off an interface", cli_detach},
 	{"destroy", "", "takes the responder off all interfaces and drops its MRs, QPs and pins",
 	 cli_destroy},
+	{"upgrade", "", "puts this xatomic's program under the instance while packets go on",
+	 cli_upgrade},
 	{"show", "", "shows the instance as ibv_devinfo shows a NIC", cli_show},
 	{"mr add", "NAME --words [--iova] [--pd] [--access] [--owner] [--perm]",
 	 "registers a memory region", cli_mr_add},

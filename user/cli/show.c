@@ -2,7 +2,6 @@
 /*
  * show.c - an instance in the words that ibv_devinfo -v has for a NIC.
  */
-#include <bpf/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
@@ -12,19 +11,13 @@
 #include "cli.h"
 #include "common/output.h"
 
-static struct json_object *program_json(const struct xa_instance *instance)
+struct json_object *cli_program_json(const struct xa_prog *program)
 {
 	struct json_object *object = json_object_new_object();
-	struct bpf_prog_info info = {0};
-	char tag[2 * BPF_TAG_SIZE + 1] = "";
-	__u32 len = sizeof(info);
 
-	bpf_obj_get_info_by_fd(instance->prog, &info, &len);
-	for (int i = 0; i < BPF_TAG_SIZE; i++)
-		snprintf(tag + 2 * i, 3, "%02x", info.tag[i]);
-	xa_put_number(object, "id", info.id);
-	xa_put_text(object, "name", info.name);
-	xa_put_text(object, "tag", tag);
+	xa_put_number(object, "id", program->id);
+	xa_put_text(object, "name", program->name);
+	xa_put_text(object, "tag", program->tag);
 	return object;
 }
 
@@ -43,10 +36,8 @@ static void put_addresses(struct json_object *object, const struct xa_interface 
 	json_object_object_add(object, "gids", gids);
 }
 
-/* An interface in a namespace that cannot be entered has no more than its index. */
-static struct json_object *interface_json(const struct xa_interface *interface)
+void cli_put_interface(struct json_object *object, const struct xa_interface *interface)
 {
-	struct json_object *object = json_object_new_object();
 	bool found = interface->netns_id;
 
 	json_object_object_add(object, "interface",
@@ -57,6 +48,14 @@ static struct json_object *interface_json(const struct xa_interface *interface)
 	json_object_object_add(object, "mode",
 			       found ? json_object_new_string(xa_mode_names[interface->mode])
 				     : NULL);
+}
+
+static struct json_object *interface_json(const struct xa_interface *interface)
+{
+	struct json_object *object = json_object_new_object();
+	bool found = interface->netns_id;
+
+	cli_put_interface(object, interface);
 	json_object_object_add(
 		object, "state",
 		found ? json_object_new_string(interface->up ? "PORT_ACTIVE" : "PORT_DOWN") : NULL);
@@ -89,7 +88,8 @@ static int count_mrs(const struct xa_instance *instance, size_t *count)
 }
 
 static struct json_object *instance_json(const struct xa_instance *instance,
-					 const struct xa_interfaces *interfaces, size_t mrs)
+					 const struct xa_interfaces *interfaces,
+					 const struct xa_prog *program, size_t mrs)
 {
 	struct json_object *object = json_object_new_object(), *array = json_object_new_array();
 	struct utsname system = {0};
@@ -99,7 +99,7 @@ static struct json_object *instance_json(const struct xa_instance *instance,
 	xa_put_text(object, "transport", "RoCEv2 (XDP)");
 	xa_put_text(object, "version", XATOMIC_VERSION);
 	xa_put_text(object, "kernel", system.release);
-	json_object_object_add(object, "program", program_json(instance));
+	json_object_object_add(object, "program", cli_program_json(program));
 	xa_put_number(object, "layout_version", instance->config.layout_version);
 	put_limits(object, &instance->config);
 	xa_put_number(object, "num_qp", xa_qp_count(instance));
@@ -149,15 +149,17 @@ int cli_show(void *data)
 	struct xa_interfaces interfaces = {0};
 	struct xa_instance instance;
 	struct json_object *object;
+	struct xa_prog program;
 	size_t mrs;
 
 	if (cli_open(settings, &instance, LOCK_SH))
 		return XA_EXIT_FAILED;
-	if (count_mrs(&instance, &mrs) || xa_interfaces_find(&instance, &interfaces)) {
+	if (count_mrs(&instance, &mrs) || xa_prog_read(instance.prog, &program) ||
+	    xa_interfaces_find(&instance, &interfaces)) {
 		xa_instance_close(&instance);
 		return cli_failed();
 	}
-	object = instance_json(&instance, &interfaces, mrs);
+	object = instance_json(&instance, &interfaces, &program, mrs);
 	xa_interfaces_free(&interfaces);
 	xa_instance_close(&instance);
 	if (settings->global.json)

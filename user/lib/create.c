@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * create.c - loads the program into the kernel and pins it with its maps.
+ * create.c - loads the program into the kernel: with maps of its own, which are pinned with it, or with those
+ * of an instance.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,10 +31,15 @@ static int cannot_load(int error, const struct xa_config *config)
 			strerror(error));
 }
 
-static int set_sizes(struct responder_bpf *skel, const struct xa_config *config)
+static void set_constants(struct responder_bpf *skel, const struct xa_config *config)
 {
 	skel->rodata->qp_mask = config->max_qps - 1;
 	skel->rodata->unknown_qp = config->unknown_qp;
+}
+
+static int set_sizes(struct responder_bpf *skel, const struct xa_config *config)
+{
+	set_constants(skel, config);
 	if (bpf_map__set_max_entries(skel->maps.qps, config->max_qps) ||
 	    bpf_map__set_max_entries(skel->maps.mrs, config->max_mrs) ||
 	    bpf_map__set_max_entries(skel->maps.mr_words, config->max_mrs) ||
@@ -91,4 +98,31 @@ int xa_instance_create(const char *dir, const struct xa_config *config)
 		status = pin_all(skel, dir);
 	responder_bpf__destroy(skel);
 	return status;
+}
+
+static int reuse_maps(struct responder_bpf *skel, const struct xa_instance *instance)
+{
+	set_constants(skel, &instance->config);
+	for (int i = 0; i < XA_MAP_COUNT; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(skel->obj, xa_map_names[i]);
+
+		if (bpf_map__reuse_fd(map, instance->maps[i]))
+			return -1;
+	}
+	return 0;
+}
+
+int xa_prog_load(const struct xa_instance *instance)
+{
+	struct responder_bpf *skel = responder_bpf__open();
+	int prog = -1;
+
+	if (skel && !reuse_maps(skel, instance) && !responder_bpf__load(skel))
+		prog = fcntl(bpf_program__fd(skel->progs.xatomic_rx), F_DUPFD_CLOEXEC, 0);
+	if (prog < 0)
+		xa_error("the kernel refused this xatomic's program (%s), so instance '%s' keeps "
+			 "the one that it has; --verbose shows what the kernel said",
+			 strerror(errno), instance->name);
+	responder_bpf__destroy(skel);
+	return prog;
 }

@@ -71,6 +71,9 @@ int xa_place_path(const struct xa_place *place, const char *name, const char *su
  */
 int xa_instance_create(const char *dir, const struct xa_config *config);
 
+/* Loads this binary's program with the maps of an instance. Returns its descriptor, or -1 with xa_error(). */
+int xa_prog_load(const struct xa_instance *instance);
+
 /* Names of the maps, indexed by enum xa_map. */
 extern const char *const xa_map_names[XA_MAP_COUNT];
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * interfaces.c - where the interfaces behind the links are. The kernel tells a link's interface by its index
- * only, not by its namespace; so namespaces are searched for an interface of that index that runs our
- * program, first where it was attached, and if it has moved since, everywhere.
+ * only, not by its namespace; so namespaces are searched for an interface of that index that runs the
+ * link's program, first where it was attached, and if it has moved since, everywhere.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,7 +23,6 @@
 
 struct search {
 	struct xa_interfaces *found;
-	__u32 prog_id;
 	bool moved; /* second round: the hints have been followed */
 };
 
@@ -85,7 +84,7 @@ static void look_here(struct xa_interface *interface, const struct search *searc
 	if (!search->moved && interface->netns_hint != netns)
 		return;
 	if (is_taken(search->found, netns, interface->ifindex) ||
-	    bpf_xdp_query(interface->ifindex, 0, &query) || query.prog_id != search->prog_id ||
+	    bpf_xdp_query(interface->ifindex, 0, &query) || query.prog_id != interface->prog_id ||
 	    !if_indextoname(interface->ifindex, interface->name))
 		return;
 	interface->netns_id = netns;
@@ -111,25 +110,12 @@ static bool visit(void *data)
 	return all;
 }
 
-static int program_id(const struct xa_instance *instance, __u32 *id)
-{
-	struct bpf_prog_info info = {0};
-	__u32 len = sizeof(info);
-
-	if (bpf_obj_get_info_by_fd(instance->prog, &info, &len))
-		return xa_error(
-			"the program of instance '%s' cannot be read (%s); run xatomic as root",
-			instance->name, strerror(errno));
-	*id = info.id;
-	return 0;
-}
-
 int xa_interfaces_find(const struct xa_instance *instance, struct xa_interfaces *found)
 {
 	struct search search = {.found = found};
 
 	memset(found, 0, sizeof(*found));
-	if (xa_links_list(instance, found) || program_id(instance, &search.prog_id)) {
+	if (xa_links_list(instance, found)) {
 		xa_interfaces_free(found);
 		return -1;
 	}

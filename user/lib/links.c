@@ -17,17 +17,6 @@
 const char *const xa_mode_names[] = {
 	[XA_MODE_AUTO] = "auto", [XA_MODE_NATIVE] = "native", [XA_MODE_GENERIC] = "generic", NULL};
 
-/* 0 when the interface is gone. */
-static int link_ifindex(int fd)
-{
-	struct bpf_link_info info = {0};
-	__u32 len = sizeof(info);
-
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len))
-		return info.xdp.ifindex;
-	return xa_error("a link cannot be read (%s); try again", strerror(errno));
-}
-
 static int open_link(const struct xa_instance *instance, const char *pin)
 {
 	char path[PATH_MAX];
@@ -54,19 +43,26 @@ static int remove_pin(const struct xa_instance *instance, const char *pin)
 			strerror(errno), path);
 }
 
-typedef int (*each_link)(const struct xa_instance *, const char *pin, int ifindex, void *data);
+typedef int (*each_link)(const struct xa_instance *, const char *pin,
+			 const struct bpf_link_info *info, void *data);
 
 /* Calls `each` and closes the link. */
 static int with_link(const struct xa_instance *instance, const char *pin, int fd, each_link each,
 		     void *data)
 {
-	int ifindex = link_ifindex(fd);
+	struct bpf_link_info info = {0};
+	__u32 len = sizeof(info);
+	int status;
 
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		status = xa_error("a link cannot be read (%s); try again", strerror(errno));
+	else
+		status = each(instance, pin, &info, data);
 	close(fd);
-	return ifindex < 0 ? -1 : each(instance, pin, ifindex, data);
+	return status;
 }
 
-/* Calls `each` with every pin and the index of its interface, 0 when that is gone. */
+/* Calls `each` with every pin and its link, whose xdp.ifindex is 0 when the interface is gone. */
 static int for_each_link(const struct xa_instance *instance, each_link each, void *data)
 {
 	char path[PATH_MAX];
@@ -93,10 +89,11 @@ static int for_each_link(const struct xa_instance *instance, each_link each, voi
 	return status;
 }
 
-static int sweep_one(const struct xa_instance *instance, const char *pin, int ifindex, void *data)
+static int sweep_one(const struct xa_instance *instance, const char *pin,
+		     const struct bpf_link_info *info, void *data)
 {
 	(void)data;
-	return ifindex ? 0 : remove_pin(instance, pin);
+	return info->xdp.ifindex ? 0 : remove_pin(instance, pin);
 }
 
 int xa_links_sweep(const struct xa_instance *instance)
@@ -104,14 +101,15 @@ int xa_links_sweep(const struct xa_instance *instance)
 	return for_each_link(instance, sweep_one, NULL);
 }
 
-static int add_one(const struct xa_instance *instance, const char *pin, int ifindex, void *data)
+static int add_one(const struct xa_instance *instance, const char *pin,
+		   const struct bpf_link_info *info, void *data)
 {
 	struct xa_interfaces *found = data;
 	struct xa_interface *list;
 	unsigned long hint = 0;
 
 	(void)instance;
-	if (!ifindex)
+	if (!info->xdp.ifindex)
 		return 0;
 	list = realloc(found->list, (found->count + 1) * sizeof(*list));
 	if (!list)
@@ -120,7 +118,8 @@ static int add_one(const struct xa_instance *instance, const char *pin, int ifin
 	list += found->count++;
 	memset(list, 0, sizeof(*list));
 	snprintf(list->pin, sizeof(list->pin), "%s", pin);
-	list->ifindex = ifindex;
+	list->ifindex = info->xdp.ifindex;
+	list->prog_id = info->prog_id;
 	if (sscanf(pin, "ns%lu-", &hint) == 1)
 		list->netns_hint = hint;
 	return 0;
@@ -223,4 +222,23 @@ int xa_link_detach(const struct xa_instance *instance, const struct xa_interface
 	bpf_link_detach(fd);
 	close(fd);
 	return remove_pin(instance, interface->pin);
+}
+
+int xa_link_update(const struct xa_instance *instance, const struct xa_interface *interface,
+		   int prog)
+{
+	int fd = open_link(instance, interface->pin), error;
+
+	if (fd < 0)
+		return -1;
+	error = bpf_link_update(fd, prog, NULL) ? errno : 0;
+	close(fd);
+	/* The interface has gone since it was listed. */
+	if (!error || error == ENOLINK)
+		return 0;
+	return xa_error(
+		"the program of %s (index %d) cannot be replaced (%s), so the old one stays "
+		"everywhere; try again",
+		*interface->name ? interface->name : "an interface", interface->ifindex,
+		strerror(error));
 }

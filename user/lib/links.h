@@ -25,6 +25,7 @@ extern const char *const xa_mode_names[];
 struct xa_interface {
 	char pin[NAME_MAX + 1]; /* of the link, below links/ */
 	int ifindex;
+	__u32 prog_id;            /* of the program that it runs */
 	ino_t netns_id;           /* where the interface is now; 0: nowhere that can be entered */
 	ino_t netns_hint;         /* where it was attached */
 	char netns[NAME_MAX + 1]; /* "": one without a name */
@@ -56,6 +57,13 @@ struct xa_interface *xa_interfaces_here(struct xa_interfaces *found, int ifindex
  */
 int xa_link_attach(const struct xa_instance *instance, const char *ifname, int ifindex,
 		   enum xa_mode *mode);
+
+/*
+ * Puts another program under a link in one step: every packet meets the one or the other. An interface that
+ * is gone is no failure.
+ */
+int xa_link_update(const struct xa_instance *instance, const struct xa_interface *interface,
+		   int prog);
 
 int xa_link_detach(const struct xa_instance *instance, const struct xa_interface *interface);
 
