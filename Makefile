@@ -40,6 +40,7 @@ BPF_OBJ    := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/%.bpf.o)
 BPF_SKEL   := $(BPF_OBJ:.bpf.o=.skel.h)
 LIB_SRC    := $(filter-out %/gen_icrc_tables.c,$(wildcard user/lib/*.c user/requester/*.c))
 COMMON_SRC := $(wildcard user/common/*.c)
+CM_SRC     := $(wildcard user/cm/*.c)
 CLI_SRC    := $(wildcard user/cli/*.c)
 REQ_SRC    := $(wildcard user/req/*.c)
 PROGRAMS   := $(if $(CLI_SRC),$(BUILD)/xatomic) $(if $(REQ_SRC),$(BUILD)/xatomic-req)
@@ -87,20 +88,20 @@ $(BUILD)/$(SONAME): $(call obj,$(LIB_SRC)) user/lib/libxatomic.map
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) \
 		-Wl,--version-script=user/lib/libxatomic.map $(call obj,$(LIB_SRC)) $(LDLIBS) -o $@
 
-$(BUILD)/xatomic: $(call obj,$(CLI_SRC) $(COMMON_SRC)) $(BUILD)/libxatomic.a
+$(BUILD)/xatomic: $(call obj,$(CLI_SRC) $(CM_SRC) $(COMMON_SRC)) $(BUILD)/libxatomic.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/xatomic-req: $(call obj,$(REQ_SRC) $(COMMON_SRC)) $(BUILD)/libxatomic.a
+$(BUILD)/xatomic-req: $(call obj,$(REQ_SRC) $(CM_SRC) $(COMMON_SRC)) $(BUILD)/libxatomic.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # The same programs with ASan and UBSan, which the tests run.
-$(BUILD)/asan/xatomic: $(call aobj,$(CLI_SRC) $(COMMON_SRC) $(LIB_SRC))
+$(BUILD)/asan/xatomic: $(call aobj,$(CLI_SRC) $(CM_SRC) $(COMMON_SRC) $(LIB_SRC))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(SAN) $^ $(LDLIBS) -o $@
 
-$(BUILD)/asan/xatomic-req: $(call aobj,$(REQ_SRC) $(COMMON_SRC) $(LIB_SRC))
+$(BUILD)/asan/xatomic-req: $(call aobj,$(REQ_SRC) $(CM_SRC) $(COMMON_SRC) $(LIB_SRC))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(SAN) $^ $(LDLIBS) -o $@
 

@@ -8,7 +8,7 @@ UNIT_TESTS := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/%)
 CHECK_DEPS += all $(UNIT_TESTS) $(addprefix $(BUILD)/asan/,$(notdir $(PROGRAMS)))
 
 # main.c of a program cannot be linked into a test; everything else can.
-UNDER_TEST := $(filter-out %/main.c,$(LIB_SRC) $(COMMON_SRC) $(CLI_SRC) $(REQ_SRC))
+UNDER_TEST := $(filter-out %/main.c,$(LIB_SRC) $(CM_SRC) $(COMMON_SRC) $(CLI_SRC) $(REQ_SRC))
 
 $(BUILD)/tests/libundertest.a: $(call aobj,$(UNDER_TEST))
 	$(call say,AR,$@)

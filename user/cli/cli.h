@@ -7,6 +7,7 @@
 
 #include <json-c/json.h>
 
+#include "cm/serve.h"
 #include "common/options.h"
 #include "lib/attach.h"
 #include "lib/mrs.h"
@@ -47,6 +48,10 @@ struct settings {
 	/* stat */
 	uint32_t watch; /* seconds, 0: once */
 	bool openmetrics;
+	/* serve */
+	const char *config;
+	struct cm_config serve;
+	const char *user;
 };
 
 extern const struct xa_program cli_program;
@@ -70,6 +75,7 @@ int cli_qp_del(void *settings);
 int cli_qp_reset(void *settings);
 int cli_stat(void *settings);
 int cli_monitor(void *settings);
+int cli_serve(void *settings);
 
 /* Quiets libbpf unless -v was given, and checks privileges. Returns -1 after it said what is missing. */
 int cli_begin(const struct settings *settings);
@@ -95,10 +101,19 @@ const char *cli_verdict(const struct xa_instance *instance, int reason);
 /* Nanoseconds to add to CLOCK_MONOTONIC to get the time of day. */
 int64_t cli_clock_offset(void);
 
+/* The time of day in nanoseconds, and a member "time" for it. */
+int64_t cli_now(void);
+void cli_put_time(struct json_object *object, int64_t ns);
+
 /* For xa_option.parse. */
 bool cli_parse_access(const struct xa_option *, const char *, void *, char *); /* uint32_t */
 bool cli_parse_perm(const struct xa_option *, const char *, void *, char *);   /* uint32_t */
 bool cli_parse_watch(const struct xa_option *, const char *, void *, char *);  /* uint32_t */
+bool cli_parse_offer(const struct xa_option *, const char *, void *, char *); /* struct cm_policy */
+bool cli_parse_ports(const struct xa_option *, const char *, void *, char *); /* struct cm_ports */
+
+/* Reads a file of such options into the settings; must stand before them in a synopsis. */
+bool cli_parse_config(const struct xa_option *, const char *, void *, char *); /* const char * */
 
 /*
  * Looks up USER[:GROUP], names or numbers. Returns -1 with xa_error(). A part that is not given stays as it

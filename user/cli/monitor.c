@@ -20,13 +20,18 @@ static int64_t clock_ns(clockid_t clock)
 	return now.tv_sec * 1000000000ll + now.tv_nsec;
 }
 
+int64_t cli_now(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
 int64_t cli_clock_offset(void)
 {
-	return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	return cli_now() - clock_ns(CLOCK_MONOTONIC);
 }
 
 /* RFC 3339, UTC, to the microsecond. */
-static void put_time(struct json_object *object, int64_t ns)
+void cli_put_time(struct json_object *object, int64_t ns)
 {
 	char text[64], micros[16];
 	time_t seconds = ns / 1000000000;
@@ -43,7 +48,7 @@ struct json_object *cli_event_json(const struct xa_event *event, int64_t clock_o
 {
 	struct json_object *object = json_object_new_object();
 
-	put_time(object, (int64_t)event->time_ns + clock_offset_ns);
+	cli_put_time(object, (int64_t)event->time_ns + clock_offset_ns);
 	xa_put_text(object, "event", xa_event_word(event->type));
 	xa_put_number(object, "lqpn", event->lqpn);
 	xa_put_text(object, "reason", xa_reason_word(event->reason));

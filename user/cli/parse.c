@@ -8,38 +8,16 @@
 
 #include "cli.h"
 #include "lib/error.h"
-
-static uint32_t access_bit(const char *word, size_t len)
-{
-	static const struct {
-		const char *word;
-		uint32_t bit;
-	} bits[] = {
-		{"atomic", XA_ACCESS_ATOMIC}, {"read", XA_ACCESS_READ}, {"write", XA_ACCESS_WRITE}};
-
-	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
-		if (strlen(bits[i].word) == len && !memcmp(bits[i].word, word, len))
-			return bits[i].bit;
-	return 0;
-}
+#include "lib/words.h"
 
 bool cli_parse_access(const struct xa_option *option, const char *text, void *field, char *why)
 {
-	uint32_t access = 0, bit;
-	size_t len;
+	uint32_t access = xa_access_parse(text);
 
 	(void)option;
-	for (;; text += len + 1) {
-		len = strcspn(text, ",");
-		bit = access_bit(text, len);
-		if (!bit || access & bit) {
-			snprintf(why, XA_WHY_LEN,
-				 "it must be some of atomic,read,write, each once");
-			return false;
-		}
-		access |= bit;
-		if (!text[len])
-			break;
+	if (!access) {
+		snprintf(why, XA_WHY_LEN, "it must be some of atomic,read,write, each once");
+		return false;
 	}
 	*(uint32_t *)field = access;
 	return true;

@@ -77,6 +77,32 @@ static const struct xa_option options[] = {
 	 .help = "print rates again and again, by default every second", .parse = cli_parse_watch,
 	 AT(watch), .min = 1, .max = 86400, .value_optional = true},
 	{"openmetrics", .help = "print in the OpenMetrics text format", AT(openmetrics)},
+	{"config", .metavar = "FILE",
+	 .help = "read the options of this command from a file as well, a line each, 'NAME VALUE'",
+	 .parse = cli_parse_config, AT(config)},
+	{"offer", .metavar = "OFFER",
+	 .help = "'MR to PREFIX[,PREFIX...] [access LIST] [depth N]': who may have a memory "
+		 "region; "
+		 "more of them go into the file; default nobody any",
+	 .parse = cli_parse_offer, AT(serve.policy)},
+	{"ports", .metavar = "LIST",
+	 .help = "ports of RDMA_PS_TCP to accept connections on, default 18516",
+	 .parse = cli_parse_ports, AT(serve.ports)},
+	{"perftest-port", .metavar = "PORT",
+	 .help = "TCP port for ib_atomic_lat and ib_atomic_bw, 0: none, default 18515",
+	 .parse = xa_opt_u32, AT(serve.perftest_port), .max = 65535},
+	{"qps-per-peer", .metavar = "N", .help = "most queue pairs of one peer, default 64",
+	 .parse = xa_opt_u32, AT(serve.qps_per_peer), .min = 1, .max = XA_MAX_QPS},
+	{"half-open", .metavar = "N",
+	 .help = "most connections that wait for the peer's answer, default 64",
+	 .parse = xa_opt_u32, AT(serve.half_open), .min = 1, .max = XA_MAX_QPS},
+	{"requests-per-second", .metavar = "N",
+	 .help = "most connection requests that are looked at, default 200", .parse = xa_opt_u32,
+	 AT(serve.requests_per_second), .min = 1, .max = 1000 * 1000},
+	{"sessions", .metavar = "N", .help = "most perftest clients at once, default 16",
+	 .parse = xa_opt_u32, AT(serve.sessions), .min = 1, .max = 1024},
+	{"user", .metavar = "NAME", .help = "whom to run as once all is open, default root",
+	 .parse = xa_opt_text, AT(user)},
 	{0},
 };
 
@@ -107,6 +133,11 @@ static const struct xa_command commands[] = {
 	{"stat", "[--watch] [--openmetrics]",
 	 "counts packets by what they asked for and how they ended", cli_stat},
 	{"monitor", "", "prints errors of queue pairs as they come", cli_monitor},
+	{"serve",
+	 "[--config] [--netns] [--offer] [--ports] [--perftest-port] [--qps-per-peer] "
+	 "[--half-open] "
+	 "[--requests-per-second] [--sessions] [--user]",
+	 "connects requesters that come by RDMA-CM or perftest, until it is ended", cli_serve},
 	{0},
 };
 
@@ -127,4 +158,12 @@ void cli_defaults(struct settings *settings)
 	settings->count = CLI_ALL;
 	settings->rq_psn = CLI_RANDOM_PSN;
 	settings->depth = 16;
+	settings->serve = (struct cm_config){
+		.ports = {.list = {CM_DEF_PORT}, .count = 1},
+		.perftest_port = CM_DEF_PERFTEST_PORT,
+		.qps_per_peer = 64,
+		.half_open = 64,
+		.requests_per_second = 200,
+		.sessions = 16,
+	};
 }

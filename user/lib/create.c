@@ -61,7 +61,7 @@ static int pin(int fd, const char *dir, const char *name)
 
 static int make_dirs(const char *dir)
 {
-	static const char *const subs[] = {"mr", "links", "monitor"};
+	static const char *const subs[] = {"mr", "links", "monitor", "serve"};
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(subs) / sizeof(subs[0]); i++) {

@@ -3,9 +3,12 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bpffs.h"
@@ -113,7 +116,7 @@ static void init(struct xa_instance *instance, const char *name)
 {
 	memset(instance, 0, sizeof(*instance));
 	instance->name = name;
-	instance->lock = instance->prog = -1;
+	instance->lock = instance->place = instance->prog = -1;
 	for (int i = 0; i < XA_MAP_COUNT; i++)
 		instance->maps[i] = -1;
 }
@@ -161,7 +164,25 @@ int xa_instance_open(struct xa_instance *instance, const struct xa_place *place,
 	instance->lock = xa_lock_dir(instance->dir, operation);
 	if (instance->lock < 0)
 		return no_instance(place);
+	instance->place = openat(instance->lock, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return open_all(instance);
+}
+
+int xa_instance_lock(struct xa_instance *instance, int operation)
+{
+	struct stat st;
+
+	instance->lock = openat(instance->place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (instance->lock < 0 || flock(instance->lock, operation) || fstat(instance->lock, &st)) {
+		xa_error("instance '%s' cannot be locked (%s); try again", instance->name,
+			 strerror(errno));
+		xa_instance_unlock(instance);
+		return -1;
+	}
+	if (st.st_nlink)
+		return 0;
+	xa_instance_unlock(instance);
+	return xa_error("instance '%s' has been destroyed", instance->name);
 }
 
 void xa_instance_unlock(struct xa_instance *instance)
@@ -180,6 +201,8 @@ void xa_instance_close(struct xa_instance *instance)
 			close(instance->maps[i]);
 	if (instance->prog >= 0)
 		close(instance->prog);
+	if (instance->place >= 0)
+		close(instance->place);
 	xa_instance_unlock(instance);
 	init(instance, instance->name);
 }

@@ -4,7 +4,8 @@
  * system. Nothing of it lives in a process.
  *
  * DIR/xatomic/NAME/ holds a pin of each map by the map's name, `prog`, `mr/` with the words of each memory
- * region, `links/` with the link of each interface, and `monitor/`, which is only there to be locked.
+ * region, `links/` with the link of each interface, and `monitor/` and `serve/`, which are only there to be
+ * locked.
  *
  * All functions return 0, or -1 with xa_error().
  */
@@ -36,6 +37,7 @@ struct xa_instance {
 	const char *name;
 	char dir[PATH_MAX];
 	int lock;
+	int place; /* the directory itself, wherever it is; its path may not be ours to walk any more */
 	int maps[XA_MAP_COUNT];
 	int prog;
 	struct xa_config config;
@@ -51,8 +53,12 @@ int xa_instance_open(struct xa_instance *instance, const struct xa_place *place,
 /* The same without a lock, by the directory; for an instance that nobody else can see yet. */
 int xa_instance_open_dir(struct xa_instance *instance, const char *name, const char *dir);
 
-/* For those that go on looking for long. */
+/*
+ * For those that go on for long: without the lock the instance can be looked at only. Taking it again fails when
+ * the instance has been destroyed since, also when another one has its name now.
+ */
 void xa_instance_unlock(struct xa_instance *instance);
+int xa_instance_lock(struct xa_instance *instance, int operation);
 
 /* Fine for one that could not be opened. */
 void xa_instance_close(struct xa_instance *instance);

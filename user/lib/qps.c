@@ -170,14 +170,25 @@ static struct xa_qp *look_up(const struct xa_instance *instance, uint32_t lqpn)
 	return NULL;
 }
 
-int xa_qp_del(const struct xa_instance *instance, uint32_t lqpn)
+int xa_qp_retire(const struct xa_instance *instance, uint32_t lqpn)
 {
 	struct xa_qp *qp = look_up(instance, lqpn);
 
-	if (!qp || set_ctl(qp, XA_QP_RESET, 0) || xa_grace_period())
+	return qp ? set_ctl(qp, XA_QP_RESET, 0) : -1;
+}
+
+int xa_qp_release(const struct xa_instance *instance, const uint32_t *lqpns, size_t count)
+{
+	if (xa_grace_period())
 		return -1;
-	delete_window(instance, lqpn);
+	for (size_t i = 0; i < count; i++)
+		delete_window(instance, lqpns[i]);
 	return 0;
+}
+
+int xa_qp_del(const struct xa_instance *instance, uint32_t lqpn)
+{
+	return xa_qp_retire(instance, lqpn) ? -1 : xa_qp_release(instance, &lqpn, 1);
 }
 
 int xa_qp_reset(const struct xa_instance *instance, uint32_t lqpn, uint32_t rq_psn,

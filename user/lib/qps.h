@@ -33,6 +33,13 @@ int xa_qp_add(const struct xa_instance *instance, const struct xa_qp_request *re
 /* Takes a QP down. When it returns no packet is in it any more. */
 int xa_qp_del(const struct xa_instance *instance, uint32_t lqpn);
 
+/*
+ * The same in two steps, so that many can share the second one, which waits: no new packet gets into the QP;
+ * those that are in it are out, and what is left of it is gone. The lock must be held over both.
+ */
+int xa_qp_retire(const struct xa_instance *instance, uint32_t lqpn);
+int xa_qp_release(const struct xa_instance *instance, const uint32_t *lqpns, size_t count);
+
 /* Back to ready, whatever its state: next PSN `rq_psn`, MSN 0, nothing to replay. Counters stay. */
 int xa_qp_reset(const struct xa_instance *instance, uint32_t lqpn, uint32_t rq_psn,
 		struct xa_qp *qp);

@@ -2,6 +2,7 @@
 #include "words.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define WORD(word, verdict, meaning)    #word,
 #define MEANING(word, verdict, meaning) meaning,
@@ -60,4 +61,34 @@ const char *xa_access_text(unsigned int access, char text[XA_ACCESS_TEXT_LEN])
 	snprintf(text, XA_ACCESS_TEXT_LEN, "%s%s%s", access & XA_ACCESS_ATOMIC ? ",atomic" : "",
 		 access & XA_ACCESS_READ ? ",read" : "", access & XA_ACCESS_WRITE ? ",write" : "");
 	return *text ? text + 1 : text;
+}
+
+static unsigned int access_bit(const char *word, size_t len)
+{
+	static const struct {
+		const char *word;
+		unsigned int bit;
+	} bits[] = {
+		{"atomic", XA_ACCESS_ATOMIC}, {"read", XA_ACCESS_READ}, {"write", XA_ACCESS_WRITE}};
+
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++)
+		if (strlen(bits[i].word) == len && !memcmp(bits[i].word, word, len))
+			return bits[i].bit;
+	return 0;
+}
+
+unsigned int xa_access_parse(const char *text)
+{
+	unsigned int access = 0, bit;
+	size_t len;
+
+	for (;; text += len + 1) {
+		len = strcspn(text, ",");
+		bit = access_bit(text, len);
+		if (!bit || access & bit)
+			return 0;
+		access |= bit;
+		if (!text[len])
+			return access;
+	}
 }

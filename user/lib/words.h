@@ -19,4 +19,7 @@ const char *xa_qp_state_word(unsigned int state);   /* "RESET", "RTR", "ERR" */
 /* "atomic,read,write", as far as the bits are set. Returns `text`. */
 const char *xa_access_text(unsigned int access, char text[XA_ACCESS_TEXT_LEN]);
 
+/* The bits of such a list, in any order; 0 when it is none. */
+unsigned int xa_access_parse(const char *text);
+
 #endif
