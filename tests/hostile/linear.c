@@ -33,7 +33,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = -1 };
+enum { NONE = -1, LIMIT = 1000 * 1000, LIMIT_PER_OP = 16 };
 
 struct move {
 	int op;
@@ -361,7 +361,7 @@ static int retreat(struct search *s)
 
 static enum linear_verdict run(struct search *s)
 {
-	size_t total = s->left, limit = 10 * 1000 * 1000 + 100 * (size_t)s->count;
+	size_t total = s->left, limit = LIMIT + LIMIT_PER_OP * (size_t)s->count;
 	int last = NONE;
 
 	while (s->left) {
