@@ -20,7 +20,8 @@
 #include "lib/stats.h"
 #include "tests/lib/tap.h"
 
-enum { ROOM_SLACK = 64 };
+/* Swaps of a round are numbered in 20 bits, see work.c. */
+enum { ROOM_SLACK = 64, MAX_ROUND = 1000 * 1000 };
 
 static const uint64_t iova = 0x2000;
 
@@ -123,6 +124,8 @@ static int open_requesters(void)
 			r->transport = XATOMIC_TRANSPORT_AUTO;
 		}
 		r->family = i % 2 ? XA_IPV6 : XA_IPV4;
+		r->window = options->window >> 2 * (i % 3);
+		r->window = r->window ? r->window : 1;
 		make_actor(&r->actor, requester_count++, room);
 		if (requester_open(r))
 			return -1;
@@ -429,7 +432,7 @@ static bool parse_option(int c, const char *value)
 	case 't':
 		return (options->timeout = strtoul(value, NULL, 0)) < 32;
 	case 'r':
-		return (options->round = strtoul(value, NULL, 0)) > 0;
+		return (options->round = strtoul(value, NULL, 0)) - 1 < MAX_ROUND;
 	case 'c':
 		return (options->corrupt = strtod(value, NULL)) >= 0;
 	case 'd':

@@ -23,7 +23,8 @@ struct options {
 	const char *prefix; /* of the lab: PREFIX-resp, PREFIX-wire, PREFIX-node1... */
 	unsigned nodes;
 	unsigned qps; /* of each node */
-	unsigned window;
+	unsigned
+		window; /* of the first queue pair; the others have a fourth and a sixteenth of it */
 	unsigned timeout; /* verbs encoding */
 	unsigned round;   /* operations of the requesters between two judgements */
 	double corrupt, duplicate, reorder; /* percent */
@@ -56,6 +57,7 @@ struct requester {
 	struct actor actor;
 	pthread_t thread;
 	unsigned node;
+	unsigned window; /* operations in flight, and the depth of the responder's window */
 	enum xa_family family;
 	enum xatomic_transport transport;
 	struct xatomic_qp *qp;

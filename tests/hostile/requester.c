@@ -14,7 +14,7 @@
 #include "lib/error.h"
 #include "xatomic/wire.h"
 
-enum { BATCH = 32, WAIT_MS = 1000, OWN_QPN = 0x100, DEPTH_FACTOR = 2 };
+enum { BATCH = 32, WAIT_MS = 1000, OWN_QPN = 0x100 };
 
 /*
  * How far behind the new first PSN the old ones are: what is still held back of the old life is a duplicate
@@ -41,7 +41,7 @@ static int open_responder(struct requester *r, uint32_t psn)
 	struct xa_qp_request request = {
 		.rqpn = own_qpn(r),
 		.rq_psn = psn,
-		.depth = r->actor.world->options.window,
+		.depth = r->window,
 		.access = XA_ACCESS_ATOMIC,
 	};
 	struct xa_instance instance;
@@ -76,8 +76,8 @@ static int open_requester(struct requester *r, uint32_t psn)
 	attr.qp_num = own_qpn(r);
 	attr.dest_qp_num = r->rqpn;
 	attr.sq_psn = psn;
-	attr.max_rd_atomic = options->window;
-	attr.max_send_wr = DEPTH_FACTOR * options->window;
+	attr.max_rd_atomic = r->window;
+	attr.max_send_wr = 2 * r->window;
 	attr.timeout = options->timeout;
 	r->qp = xatomic_qp_open(&attr);
 	return r->qp ? 0 : -1;
@@ -170,7 +170,7 @@ static void fill_window(struct requester *r)
 {
 	struct actor *actor = &r->actor;
 
-	while (actor->count - r->done < actor->world->options.window && actor->count < r->quota)
+	while (actor->count - r->done < r->window && actor->count < r->quota)
 		post(r);
 	if (xatomic_ring_doorbell(r->qp))
 		give_up(r, "doorbell", "the socket failed");
@@ -242,8 +242,7 @@ void *requester_run(void *data)
 		fill_window(r);
 		do
 			reap(r);
-		while (!r->gone && !r->broken &&
-		       r->actor.count - r->done == r->actor.world->options.window);
+		while (!r->gone && !r->broken && r->actor.count - r->done == r->window);
 		if (r->gone)
 			start_over(r);
 	}
