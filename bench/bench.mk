@@ -3,8 +3,9 @@
 # make bench        everything, results into docs/bench/ (root)
 # make bench-quick  FETCH_ADD against an echo of the same frames; the last line is "faa/echo RATIO" (root)
 
-BENCH_PROGRAMS := openloop twocpus closedloop
-BENCH_COMMON   := check frames memory rig stream timing
+BENCH_LOOPS    := openloop twocpus closedloop
+BENCH_PROGRAMS := $(BENCH_LOOPS) udpserver sockclient memcached_incr
+BENCH_COMMON   := check frames memory rig stream timing samples udp
 BENCH_HEADERS  := $(wildcard bench/*.h)
 BENCH_SKEL     := $(patsubst bench/%.bpf.c,$(BUILD)/bench/%.skel.h,$(wildcard bench/*.bpf.c))
 BENCH_BIN      := $(BENCH_PROGRAMS:%=$(BUILD)/bench/%)
@@ -30,7 +31,15 @@ $(BENCH_BIN): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BENCH_COMMON:%=$(BUILD)
 
 bench-programs: $(BENCH_BIN)
 
-bench-quick: bench-programs
+bench-deps: deps
+	$(Q)bench/install-deps.sh
+
+bench: bench-deps
+	$(Q)$(MAKE) --no-print-directory all bench-programs
+	$(Q)BUILD=$(abspath $(BUILD)) bench/run.sh
+
+bench-quick: deps
+	$(Q)$(MAKE) --no-print-directory bench-programs
 	$(Q)$(BUILD)/bench/openloop --quick
 
-.PHONY: bench-programs bench-quick
+.PHONY: bench bench-quick bench-deps bench-programs

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/check.h"
 
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "bench/bytes.h"
 #include "bench/traffic.skel.h"
 #include "lib/icrc.h"
 
@@ -97,19 +96,6 @@ struct validation {
 	uint32_t seen;
 	int bad;
 };
-
-static uint32_t get32(const uint8_t *at)
-{
-	uint32_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return ntohl(value);
-}
-
-static uint64_t get64(const uint8_t *at)
-{
-	return (uint64_t)get32(at) << 32 | get32(at + 4);
-}
 
 static int check_addresses(const struct traffic *t, const uint8_t *answer)
 {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bench/frames.h"
 
-#include <arpa/inet.h>
-#include <endian.h>
-#include <string.h>
-
+#include "bench/bytes.h"
 #include "lib/icrc.h"
 
 static const uint8_t node_mac[6] = {2, 0, 0, 0, 1, 2}, responder_mac[6] = {2, 0, 0, 0, 1, 1};
@@ -41,24 +38,6 @@ void frame_gid(enum xa_family family, int is_node, __be32 gid[4])
 		gid[0] = htonl(0xfd000077);
 		gid[3] = htonl(is_node ? 2 : 1);
 	}
-}
-
-static void put16(uint8_t *at, uint16_t value)
-{
-	value = htons(value);
-	memcpy(at, &value, sizeof(value));
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-	value = htonl(value);
-	memcpy(at, &value, sizeof(value));
-}
-
-static void put64(uint8_t *at, uint64_t value)
-{
-	value = htobe64(value);
-	memcpy(at, &value, sizeof(value));
 }
 
 static void put_ethernet(const struct frame_kind *kind, uint8_t *frame)
