@@ -50,7 +50,7 @@ void samples_print(struct samples *s, uint64_t operations)
 	qsort(s->ns, s->n, sizeof(*s->ns), compare);
 	printf("{\"operations\": %llu, \"seconds\": %.4f, \"ops_per_second\": %.1f, "
 	       "\"p50_us\": %.3f, \"p99_us\": %.3f, \"p999_us\": %.3f}\n",
-	       (unsigned long long)operations, seconds, operations / seconds,
-	       percentile_us(s, 0.5), percentile_us(s, 0.99), percentile_us(s, 0.999));
+	       (unsigned long long)operations, seconds, operations / seconds, percentile_us(s, 0.5),
+	       percentile_us(s, 0.99), percentile_us(s, 0.999));
 	free(s->ns);
 }
