@@ -11,18 +11,44 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "scene.h"
 #include "../lib/tap.h"
 
-enum { RACERS = 2, REQUESTS = 20000, TRIES = 1000 * REQUESTS, LEAD = XA_MAX_DEPTH / 2 };
+enum { RACERS = 2, REQUESTS = 20000, LEAD = XA_MAX_DEPTH / 2 };
+
+/* Nothing takes that many tries in a row, or seconds in all, unless the program never unlocks. */
+enum { TRIES = 200000, SECONDS = 60 };
+
+static cpu_set_t allowed; /* before any thread takes one, as threads inherit */
+
+/*
+ * Gives the calling thread a CPU, and the right to run there when others want it too: threads that take
+ * turns on one CPU race for nothing. Where that is not allowed the races are weaker, and no less right.
+ */
+static void take_cpu(int which)
+{
+	struct sched_param first = {.sched_priority = 1};
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	for (int cpu = 0, n = which % CPU_COUNT(&allowed); cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed) && n-- == 0)
+			CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	sched_setscheduler(0, SCHED_FIFO, &first);
+}
 
 struct racer {
 	struct rig *rig;
 	struct scene scene;
+	int cpu;
 	const struct racer *other; /* NULL: alone */
 	uint64_t *originals;       /* by request */
 	atomic_uint done;          /* requests that have been answered */
+	atomic_bool given_up;
 	pthread_t thread;
 };
 
@@ -49,21 +75,24 @@ static void *run_race(void *data)
 	struct racer *racer = data;
 	uint32_t n = 0;
 
-	for (unsigned int tries = 0; n < REQUESTS && tries < TRIES; tries++) {
-		if (racer->other && n > racer->other->done + LEAD) {
+	take_cpu(racer->cpu);
+	for (unsigned int tries = 0; n < REQUESTS && tries < TRIES;) {
+		if (racer->other && !racer->other->given_up && n > racer->other->done + LEAD) {
 			sched_yield();
 			continue;
 		}
-		n += ask(racer, n);
+		tries = ask(racer, n) ? 0 : tries + 1;
+		n += !tries;
 		racer->done = n;
 	}
+	racer->given_up = n < REQUESTS;
 	return NULL;
 }
 
-static void start_race(struct racer *racer, struct rig *rig, const struct scene *scene,
+static void start_race(struct racer *racer, int cpu, struct rig *rig, const struct scene *scene,
 		       const struct racer *other)
 {
-	*racer = (struct racer){.rig = rig, .scene = *scene, .other = other};
+	*racer = (struct racer){.rig = rig, .scene = *scene, .cpu = cpu, .other = other};
 	racer->originals = calloc(REQUESTS, sizeof(*racer->originals));
 	pthread_create(&racer->thread, NULL, run_race, racer);
 }
@@ -108,7 +137,7 @@ static void retransmissions(struct rig *rig)
 
 	prepare(rig, &s);
 	for (int i = 0; i < RACERS; i++)
-		start_race(&racers[i], rig, &s, &racers[!i]);
+		start_race(&racers[i], i, rig, &s, &racers[!i]);
 	for (int i = 0; i < RACERS; i++)
 		ok &= end_race(&racers[i], s.words[SCENE_WORD]);
 	ok &= added_once(rig, &s);
@@ -116,21 +145,27 @@ static void retransmissions(struct rig *rig)
 		   REQUESTS);
 }
 
-/* Changes the state as the control plane must: by compare-and-swap while nobody holds the lock. */
-static struct xa_qp_ctl change_state(struct xa_qp *qp, enum xa_qp_state state)
+/*
+ * Changes the control word as everybody must: by compare-and-swap while the lock is as expected. `after`
+ * gets the new word. False when the lock is stuck.
+ */
+static bool change_ctl(struct xa_qp *qp, uint8_t lock_before, enum xa_qp_state state, uint8_t lock,
+		       struct xa_qp_ctl *after)
 {
 	_Atomic(uint64_t) *word = (void *)&qp->ctl;
 	uint64_t old = *word, new;
-	struct xa_qp_ctl ctl;
 
-	do {
-		memcpy(&ctl, &old, sizeof(ctl));
-		ctl.lock = 0;
-		memcpy(&old, &ctl, sizeof(ctl));
-		ctl.state = state;
-		memcpy(&new, &ctl, sizeof(ctl));
-	} while (!atomic_compare_exchange_weak(word, &old, new));
-	return ctl;
+	for (int i = 0; i < TRIES; i++) {
+		memcpy(after, &old, sizeof(old));
+		after->lock = lock_before;
+		memcpy(&old, after, sizeof(old));
+		after->state = state;
+		after->lock = lock;
+		memcpy(&new, after, sizeof(new));
+		if (atomic_compare_exchange_strong(word, &old, new))
+			return true;
+	}
+	return false;
 }
 
 /* While the QP is in RESET no packet may change it, also none that had seen it before. */
@@ -143,13 +178,14 @@ static void taken_away(struct rig *rig)
 	bool ok = true;
 
 	prepare(rig, &s);
-	start_race(&racer, rig, &s, NULL);
-	for (; racer.done < REQUESTS && ok; times++) {
-		struct xa_qp_ctl reset = change_state(qp, XA_QP_RESET);
+	start_race(&racer, 1, rig, &s, NULL);
+	for (; racer.done < REQUESTS && !racer.given_up && ok; times++) {
+		struct xa_qp_ctl reset, rtr;
 
+		ok = change_ctl(qp, 0, XA_QP_RESET, 0, &reset);
 		for (int i = 0; i < 100; i++)
 			ok &= !memcmp((void *)&qp->ctl, &reset, sizeof(reset));
-		change_state(qp, XA_QP_RTR);
+		ok &= change_ctl(qp, 0, XA_QP_RTR, 0, &rtr);
 		sched_yield();
 	}
 	ok &= end_race(&racer, s.words[SCENE_WORD]);
@@ -158,8 +194,90 @@ static void taken_away(struct rig *rig)
 	tap_note("%u times", times);
 }
 
+struct holder {
+	struct xa_qp *qp;
+	atomic_uint rounds; /* how often the lock was taken and given back */
+	atomic_bool stop;
+};
+
+/* Some hundred nanoseconds, on any machine. */
+static void short_while(void)
+{
+	struct timespec now;
+
+	for (int i = 0; i < 10; i++)
+		clock_gettime(CLOCK_MONOTONIC, &now);
+}
+
+/* Another packet, as far as the lock can tell. */
+static void *hold_now_and_then(void *data)
+{
+	struct holder *holder = data;
+	struct xa_qp_ctl ctl;
+
+	take_cpu(1);
+	while (!holder->stop && change_ctl(holder->qp, 0, XA_QP_RTR, 1, &ctl)) {
+		short_while();
+		change_ctl(holder->qp, 1, XA_QP_RTR, 0, &ctl);
+		holder->rounds++;
+		short_while();
+	}
+	return NULL;
+}
+
+/*
+ * Only packets that met a holder who was running count: one that was descheduled keeps the lock for longer
+ * than anybody may wait. Without waiting every other of them would find the QP locked.
+ */
+static void waiting(struct rig *rig)
+{
+	enum { PACKETS = 20000, ENOUGH = 200 };
+	struct holder holder = {.qp = responder_qp(&rig->responder, SCENE_QPN)};
+	uint8_t frame[PACKET_MAX], got[PACKET_MAX];
+	unsigned int met = 0, dropped = 0;
+	pthread_t thread;
+	struct scene s;
+	size_t len, got_len;
+
+	scene_init(&s, XA_IPV4);
+	scene_make_duplicate(&s, 1);
+	scene_place(rig, &s);
+	len = packet_build(&s.packet, frame);
+	pthread_create(&thread, NULL, hold_now_and_then, &holder);
+	while (!holder.rounds)
+		sched_yield();
+	for (int i = 0; i < PACKETS; i++) {
+		unsigned int rounds = holder.rounds;
+		int verdict = responder_run(&rig->responder, frame, len, got, &got_len);
+
+		if (holder.rounds == rounds)
+			continue;
+		met++;
+		dropped += verdict != XDP_TX;
+	}
+	holder.stop = true;
+	pthread_join(thread, NULL);
+	if (met < ENOUGH)
+		tap_skip("a packet waits for the lock", "no second CPU to hold it meanwhile");
+	else
+		tap_result(dropped < met / 8,
+			   "a packet waits for the lock: %u of %u did not get it", dropped, met);
+}
+
+static void *run_all(void *data)
+{
+	struct rig *rig = data;
+
+	take_cpu(0);
+	retransmissions(rig);
+	taken_away(rig);
+	waiting(rig);
+	return NULL;
+}
+
 void run_races(void)
 {
+	pthread_t thread;
 	struct rig rig;
 	int err = rig_open(&rig, SCENE_QPS, XA_UNKNOWN_QP_PASS);
 
@@ -167,7 +285,10 @@ void run_races(void)
 		tap_result(false, "races can be set up: %s", strerror(-err));
 		return;
 	}
-	retransmissions(&rig);
-	taken_away(&rig);
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	alarm(SECONDS);
+	pthread_create(&thread, NULL, run_all, &rig);
+	pthread_join(thread, NULL);
+	alarm(0);
 	rig_close(&rig);
 }
