@@ -69,6 +69,10 @@ test_without_instance() {
 	refuse "no privilege" 1 "run xatomic as root" as_nobody "$unprivileged" attach node1 --netns "$resp"
 	refuse "no privilege to look" 1 "run xatomic as root" as_nobody "$unprivileged" show
 	is "still nothing was made" "$(tree)" ""
+	as_nobody mkdir "$XATOMIC_BPFFS/xatomic"
+	refuse "a directory of somebody else" 1 "belongs to another user \(uid 65534\)" \
+		xatomic attach node1 --netns "$resp"
+	rmdir "$XATOMIC_BPFFS/xatomic"
 }
 
 test_attach() {
@@ -374,8 +378,31 @@ $(xatomic --json -i second show | jq -c '[.interfaces[].interface, .unknown_qp]'
 	try "the next attach" 0 xatomic attach node2 --netns "$resp"
 	is "clears away its pin" "$(find "$dir/links" -type f | wc -l)" 2
 	try "detach where it is now" 0 xatomic detach moved --netns "$other"
+	refuse "a driver that knows no XDP, in native mode" 1 "native mode .* use --mode generic" \
+		xatomic attach lo --netns "$resp" --mode native
+	is "the same in auto mode" "$(xatomic --json attach lo --netns "$resp" | jq -r .mode)" generic
 	try "destroy" 0 xatomic destroy
+	is "nothing is left" "$(tree)" ""
 	ip netns del "$other"
+}
+
+# All of them want to make the instance.
+test_first_attach_at_once() {
+	local i pids=()
+	for i in 1 2 1 2 1 2; do
+		"$build/asan/xatomic" attach "node$i" --netns "$resp" >/dev/null 2>"$work/at-once" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do wait "$i" || fail "attach and attach at once" "$(cat "$work/at-once")"; done
+	is "attach at once: one instance, one link each" "$(find "$dir/links" -type f | wc -l)" 2
+	for i in 1 2 3; do
+		"$build/asan/xatomic" destroy 2>/dev/null &
+		"$build/asan/xatomic" attach "node1" --netns "$resp" >/dev/null 2>&1 &
+	done
+	wait
+	xatomic attach node1 --netns "$resp" >/dev/null 2>&1
+	try "attach and destroy at once" 0 xatomic destroy
+	is "nothing is left" "$(tree)" ""
 }
 
 test_limits() {
@@ -449,6 +476,7 @@ test_stat
 test_concurrency
 test_detach_and_destroy
 test_interfaces
+test_first_attach_at_once
 test_limits
 test_layout
 test_mount

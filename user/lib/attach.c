@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -177,6 +178,24 @@ static int attach_to(const struct xa_place *place, const struct xa_attach *attac
 	return status;
 }
 
+/*
+ * A bpffs whose root everybody may write to lets everybody make this directory, and its owner could swap
+ * the pins below it.
+ */
+static int check_owner(const char *path, int dir)
+{
+	struct stat st;
+
+	if (fstat(dir, &st))
+		return xa_error("%s cannot be looked at (%s); try again", path, strerror(errno));
+	if (st.st_uid == 0 || st.st_uid == geteuid())
+		return 0;
+	return xa_error("%s belongs to another user (uid %u), who could change what is in it; "
+			"remove it, or "
+			"name another BPF file system with --bpffs",
+			path, st.st_uid);
+}
+
 /* The lock under which instances come and go. */
 static int lock_all(const char *path)
 {
@@ -192,7 +211,10 @@ static int lock_all(const char *path)
 		return xa_error("%s cannot be locked (%s); see that it is a directory of the BPF "
 				"file system",
 				path, strerror(errno));
-	return lock;
+	if (!check_owner(path, lock))
+		return lock;
+	close(lock);
+	return -1;
 }
 
 static int no_netns(const char *netns, int error)
