@@ -29,7 +29,7 @@ injected() { # CALL WHAT N COMMAND...: WHAT happens at the Nth CALL of xatomic C
 # which is the queue pairs', as the others are the dynamic linker's.
 worth_it() { # CALL N TOTAL
 	[ "$1" != mmap ] || [ "$2" = "$3" ] || return 1
-	[ $(($3 - $2)) -lt 14 ] || [ $(($2 % 16)) = 0 ]
+	[ $(($3 - $2)) -lt 6 ] || [ $(($2 % 8)) = 4 ]
 }
 
 calls() { # CALL COMMAND...: how often the command makes it
