@@ -46,8 +46,6 @@ tree() { (cd "$XATOMIC_BPFFS" && find . -mindepth 1 ! -name '*.debug' | sed 's/-
 
 maps_of_words() { bpftool -j map dump pinned "$dir/mr_words" | jq '[.[] | select(.value | type == "array")] | length'; }
 
-programs() { bpftool -j prog show | jq '[.[] | select(.name == "xatomic_rx")] | length'; }
-
 # Every pin is an MR's, every MR has its pin and its words, and no words are left without an MR.
 consistent() {
 	local names
@@ -193,7 +191,6 @@ after_destroy() {
 		[ -z "$(tree)" ]
 }
 
-before=$(programs)
 kill_everywhere "first attach" nothing after_first_attach attach node1 --netns "$resp" --max-qps 8
 fail_everywhere "first attach" nothing after_first_attach attach node1 --netns "$resp" --max-qps 8
 xatomic attach node1 --netns "$resp" --max-qps 8 >/dev/null 2>&1
@@ -209,6 +206,6 @@ kill_qp_command del
 kill_qp_command reset
 xatomic destroy
 kill_everywhere "destroy" with_everything after_destroy destroy
-settled() { [ "$(programs)" -le "$before" ]; }
-check "no program is left" wait_for 30 settled
+is "no program is left on an interface" "$(ip -n "$resp" -j link | jq -c '[.[].xdp // empty]')" "[]"
+is "no pin is left" "$(tree)" ""
 finish
