@@ -25,7 +25,7 @@ CPPFLAGS += -Iinclude -Iuser -I$(BUILD) -D_GNU_SOURCE -DXATOMIC_VERSION='"$(VERS
 CFLAGS   ?= -O2 -g
 CFLAGS   += -std=gnu11 $(WARN)
 SAN      := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LDLIBS   := -lbpf -ljson-c -lz
+LDLIBS   := -lbpf -ljson-c -lz -lm
 
 # clang's BPF target knows no architecture of its own: name ours for <asm/types.h> and for the few places
 # where the memory model matters.

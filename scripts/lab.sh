@@ -14,7 +14,9 @@ set -eu
 usage() {
 	cat <<'USAGE'
 Usage: lab.sh [--prefix NAME] COMMAND
-  up [--nodes N] [--family 4|6|both]  make the lab, or what is missing of it (default: 1 node, both)
+  up [--nodes N] [--family 4|6|both] [--no-pass]
+                                      make the lab, or what is missing of it (default: 1 node, both);
+                                      --no-pass: nodes run no XDP program, for one that brings its own
   down                                remove it
   show                                one line per node: namespaces, interfaces, addresses
   exec resp|nodeI COMMAND...          run a command in a namespace of the lab
@@ -85,14 +87,21 @@ add_node() {
 	set_link "$node" eth0 "02:00:00:00:$hex:02"
 	set_addresses "$resp" "node$i" "$i" 1 2 "02:00:00:00:$hex:02"
 	set_addresses "$node" eth0 "$i" 2 1 "02:00:00:00:$hex:01"
-	attach_pass "$node"
+	if [ "$pass" = yes ]; then
+		attach_pass "$node"
+	fi
 }
 
 up() {
 	local nodes=1 i
-	family=both
+	family=both pass=yes
 	while [ $# -gt 0 ]; do
 		case $1 in
+		--no-pass)
+			pass=no
+			shift
+			continue
+			;;
 		--nodes) nodes=${2:-} ;;
 		--family) family=${2:-} ;;
 		*) die "unknown option '$1' of up; see lab.sh --help" 2 ;;

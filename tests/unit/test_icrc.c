@@ -14,6 +14,7 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "lib/crc.h"
 #include "lib/icrc.h"
 #include "vectors.h"
 #include "xatomic/wire.h"
@@ -206,6 +207,22 @@ static void test_prefixes_over_ipv6(void **state)
 	check_prefixes(XA_IPV6);
 }
 
+/* The requester's own CRC against zlib's, at every length that a packet may have and at every alignment. */
+static void test_crc_is_that_of_zlib(void **state)
+{
+	uint8_t bytes[160];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = i * 167 + 13;
+	for (size_t from = 0; from < 16; from++)
+		for (size_t len = 0; len <= sizeof(bytes) - from; len++)
+			assert_int_equal((uint32_t)~xa_crc(UINT32_MAX, bytes + from, len),
+					 crc32(0, bytes + from, len));
+	memset(bytes, 0xff, 8);
+	assert_int_equal(xa_crc(UINT32_MAX, bytes, 8), XA_CRC_ONES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_protected_bits),
 		cmocka_unit_test(test_prefixes_over_ipv4),
 		cmocka_unit_test(test_prefixes_over_ipv6),
+		cmocka_unit_test(test_crc_is_that_of_zlib),
 	};
 
 	return cmocka_run_group_tests_name("icrc", tests, NULL, NULL);

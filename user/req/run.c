@@ -3,46 +3,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/output.h"
-#include "settings.h"
-#include "xatomic/requester.h"
-#include "xatomic/wire.h"
-
-enum { RNR_RETRY = 6, SENTENCE_LEN = 512 };
+#include "requester/device.h"
+#include "target.h"
 
 /* One run of a command: the same operation `count` times on one queue pair. */
 struct run {
 	const struct req_settings *settings;
+	struct req_target target;
 	struct xatomic_qp *qp;
 	struct xatomic_wr wr;
 	uint64_t replies[XATOMIC_MAX_RD_ATOMIC]; /* of operation n in n modulo window */
 	uint64_t posted, done, succeeded;
 	struct xatomic_wc failure; /* the first one; status 0: none */
 };
-
-static int open_qp(struct run *run)
-{
-	const struct req_settings *settings = run->settings;
-	struct xatomic_qp_attr attr;
-
-	xatomic_qp_attr_init(&attr);
-	attr.ifname = settings->dev;
-	attr.netns = settings->netns;
-	memcpy(&attr.peer, settings->peer.gid, sizeof(attr.peer));
-	attr.qp_num = settings->lqpn;
-	attr.dest_qp_num = settings->rqpn;
-	attr.sq_psn = settings->sq_psn;
-	attr.max_rd_atomic = settings->window;
-	attr.max_send_wr = settings->window;
-	attr.timeout = req_timeout(settings->timeout_us);
-	attr.retry_cnt = settings->retry;
-	/* Endless RNR retries, which verbs programs like, would make a command that never ends. */
-	attr.rnr_retry = RNR_RETRY;
-	run->qp = xatomic_qp_open(&attr);
-	return run->qp ? XA_EXIT_DONE : xa_fail("%s", xatomic_error());
-}
 
 /* As many as fit into the window, unless something has gone wrong or all are posted. */
 static int post(struct run *run)
@@ -129,67 +104,6 @@ static int loop(struct run *run)
 	return error;
 }
 
-static void explain_silence(const struct run *run, char *text)
-{
-	const struct req_settings *settings = run->settings;
-	char peer[INET6_ADDRSTRLEN], local[INET6_ADDRSTRLEN];
-	const char *hint = xatomic_qp_hint(run->qp);
-	struct xatomic_qp_info info;
-	uint32_t tries = settings->retry + 1;
-	struct xa_ip ip;
-	int len;
-
-	xatomic_qp_query(run->qp, &info);
-	xa_ip_from_v6(&ip, &info.local);
-	len = snprintf(text, SENTENCE_LEN,
-		       "%s gave no answer within %" PRIu32 " %s of %.3g ms each; ",
-		       xa_ip_text(&settings->peer, peer), tries, tries == 1 ? "try" : "tries",
-		       (double)info.timeout_ns / 1e6);
-	if (hint)
-		snprintf(text + len, SENTENCE_LEN - len, "%s", hint);
-	else
-		snprintf(text + len, SENTENCE_LEN - len,
-			 "check there that QP 0x%" PRIx32
-			 " is in state RTR, has peer %s and rqpn 0x%" PRIx32
-			 ", and expects this PSN ('xatomic qp show 0x%" PRIx32 "')",
-			 settings->rqpn, xa_ip_text(&ip, local), settings->lqpn, settings->rqpn);
-}
-
-static const char *explain_refusal(enum xatomic_wc_status status)
-{
-	switch (status) {
-	case XATOMIC_WC_REM_INV_REQ_ERR:
-		return "the responder refused the request as invalid, as it does with an address "
-		       "that "
-		       "is no multiple of 8 or a queue pair without remote atomic access";
-	case XATOMIC_WC_REM_ACCESS_ERR:
-		return "the responder refused access to the memory, as it does with a wrong rkey, "
-		       "an "
-		       "address outside the region, or a region of another protection domain or "
-		       "without remote atomic access";
-	case XATOMIC_WC_REM_OP_ERR:
-		return "the responder could not complete the operation";
-	case XATOMIC_WC_RNR_RETRY_EXC_ERR:
-		return "the responder had no resources each time it was asked";
-	default:
-		return "the response contradicts itself, so the responder is broken";
-	}
-}
-
-static void explain_failure(const struct run *run, char *text)
-{
-	enum xatomic_wc_status status = run->failure.status;
-
-	if (status == XATOMIC_WC_RETRY_EXC_ERR)
-		explain_silence(run, text);
-	else
-		snprintf(text, SENTENCE_LEN,
-			 "%s; 'xatomic qp show 0x%" PRIx32
-			 "' at the responder tells which, and 'xatomic "
-			 "qp reset' revives the queue pair",
-			 explain_refusal(status), run->settings->rqpn);
-}
-
 /* What -v adds, in brackets. */
 static void describe_counters(const struct run *run, uint64_t ns, char *text)
 {
@@ -200,7 +114,7 @@ static void describe_counters(const struct run *run, uint64_t ns, char *text)
 	if (!run->settings->global.verbose)
 		return;
 	xatomic_qp_query(run->qp, &info);
-	snprintf(text, SENTENCE_LEN,
+	snprintf(text, REQ_SENTENCE_LEN,
 		 " [%.3f ms, %.0f operations per second; %" PRIu64 " requests, %" PRIu64
 		 " resent; %" PRIu64 " timeouts, %" PRIu64 " sequence NAKs, %" PRIu64
 		 " implied NAKs, %" PRIu64 " RNR NAKs; %" PRIu64 " responses ignored, %" PRIu64
@@ -214,7 +128,7 @@ static void describe_counters(const struct run *run, uint64_t ns, char *text)
 static int report(const struct run *run, int error, uint64_t ns)
 {
 	uint64_t count = run->settings->count;
-	char text[SENTENCE_LEN], counters[SENTENCE_LEN];
+	char text[REQ_SENTENCE_LEN], counters[REQ_SENTENCE_LEN];
 
 	describe_counters(run, ns, counters);
 	if (error)
@@ -223,7 +137,7 @@ static int report(const struct run *run, int error, uint64_t ns)
 			       run->settings->dev, run->succeeded, count, strerror(-error),
 			       counters);
 	if (run->failure.status) {
-		explain_failure(run, text);
+		req_explain(run->settings, &run->target, run->qp, &run->failure, text);
 		return xa_fail("%s at PSN 0x%" PRIx32 ", after %" PRIu64 " of %" PRIu64
 			       " operations: %s%s",
 			       xatomic_wc_status_str(run->failure.status), run->failure.psn,
@@ -234,14 +148,6 @@ static int report(const struct run *run, int error, uint64_t ns)
 	return XA_EXIT_DONE;
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000000000ull + now.tv_nsec;
-}
-
 static int run_operation(struct run *run)
 {
 	uint64_t begin;
@@ -250,12 +156,13 @@ static int run_operation(struct run *run)
 	run->wr.send_flags = XATOMIC_SEND_SIGNALED;
 	run->wr.remote_addr = run->settings->addr;
 	run->wr.rkey = run->settings->rkey;
-	status = open_qp(run);
-	if (status)
-		return status;
-	begin = clock_ns();
+	run->target = req_target_of(run->settings);
+	run->qp = req_open(run->settings, &run->target, NULL, run->settings->window);
+	if (!run->qp)
+		return xa_fail("%s", xatomic_error());
+	begin = xa_clock_ns();
 	error = loop(run);
-	status = report(run, error, clock_ns() - begin);
+	status = report(run, error, xa_clock_ns() - begin);
 	xatomic_qp_close(run->qp);
 	return status;
 }

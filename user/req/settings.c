@@ -4,12 +4,18 @@
 #include "requester/engine.h"
 #include "xatomic/wire.h"
 
-enum { LONGEST_TIMEOUT = 31, DEFAULT_TIMEOUT = 14 };
+enum { LONGEST_TIMEOUT = 31, DEFAULT_TIMEOUT = 14, LONGEST_RUN = 1000000 };
+enum { DEFAULT_OUTS = 16, DEFAULT_ITERS = 5000, DEFAULT_LAT_ITERS = 1000 };
 
 #define FIELD(field) .offset = offsetof(struct req_settings, field)
 #define QPN          .min = XA_QPN_GSI + 1, .max = XA_QPN_MULTICAST - 1
 #define LONGEST_US   (4096ull * (1ull << LONGEST_TIMEOUT) / 1000)
 #define DEFAULT_US   (4096ull * (1ull << DEFAULT_TIMEOUT) / 1000)
+#define NO_PSN       UINT32_MAX
+#define TARGET       "--peer --lqpn --rqpn --sq-psn --rkey "
+
+static const char *const transports[] = {"af_packet", "af_xdp", "auto", NULL};
+static const char *const ops[] = {"fadd", "cswap", NULL};
 
 static const struct xa_option options[] = {
 	{"dev", .metavar = "IFACE", .help = "Ethernet interface to send on", .parse = xa_opt_iface,
@@ -43,25 +49,51 @@ static const struct xa_option options[] = {
 	{"timeout", .metavar = "US",
 	 .help = "retry timer in microseconds, rounded up to 4.096 * 2^n (67108)",
 	 .parse = xa_opt_u64, FIELD(timeout_us), .min = 1, .max = LONGEST_US},
+	{"transport", .metavar = "KIND",
+	 .help = "af_packet, af_xdp or auto: how packets are sent (af_packet; perf: auto)",
+	 .parse = xa_opt_word, FIELD(transport), .words = transports},
+	{"op", .metavar = "OP", .help = "operation: fadd or cswap (fadd)", .parse = xa_opt_word,
+	 FIELD(op), .words = ops},
+	{"lat", .help = "measure latency: one operation in flight per queue pair", FIELD(lat)},
+	{"qp", 'q', "N", "queue pairs to use (all of --qp-file, else 1)", xa_opt_u32, FIELD(qps),
+	 .min = 1, .max = XA_QPN_MASK},
+	{"outs", 'o', "N", "operations in flight per queue pair, up to the peer's depth (16)",
+	 xa_opt_u32, FIELD(outs), .min = 1, .max = XATOMIC_MAX_RD_ATOMIC},
+	{"iters", 'n', "N", "operations of each queue pair (5000; with --lat 1000)", xa_opt_u64,
+	 FIELD(iters), .min = 1},
+	{"duration", 'D', "SECONDS", "run for a time instead of a number of operations", xa_opt_u64,
+	 FIELD(seconds), .min = 1, .max = LONGEST_RUN},
+	{"qp-file", .metavar = "FILE",
+	 .help = "queue pairs as 'xatomic -j qp show' prints them, instead of --lqpn --rqpn "
+		 "--sq-psn",
+	 .parse = xa_opt_text, FIELD(qp_file)},
+	{"stride", .metavar = "BYTES",
+	 .help = "distance from one queue pair's word to the next one's (0: all use one word)",
+	 .parse = xa_opt_u64, FIELD(stride), .multiple = sizeof(uint64_t)},
+	{"verify", .help = "check the values that come back, and the words in the end",
+	 FIELD(verify)},
 	{0},
 };
 
 static const struct xa_command commands[] = {
-	{"fadd", "--addr --add", "fetch and add: adds to a remote 64-bit word", req_fadd},
-	{"cswap", "--addr --compare --swap",
+	{"fadd", TARGET "--addr --add [--count] [--window]",
+	 "fetch and add: adds to a remote 64-bit word", req_fadd},
+	{"cswap", TARGET "--addr --compare --swap [--count] [--window]",
 	 "compare and swap: replaces a remote 64-bit word if it holds a given value", req_cswap},
+	{"perf",
+	 "[--qp-file] [--peer] [--lqpn] [--rqpn] [--sq-psn] --rkey --addr [--op] [--lat] [--qp] "
+	 "[--outs] [--iters] [--duration] [--stride] [--add] [--compare] [--swap] [--verify]",
+	 "measures the rate or the latency of operations", req_perf},
 	{0},
 };
 
 const struct xa_program req_program = {
 	"xatomic-req",
-	"RDMA atomics over RoCEv2 from a host without an RDMA NIC; prints the value that the word "
-	"held "
-	"before each operation",
+	"RDMA atomics over RoCEv2 from a host without an RDMA NIC; fadd and cswap print the value "
+	"that the word held before each operation",
 	options,
 	commands,
-	"--dev [--netns] --peer --lqpn --rqpn --sq-psn --rkey [--count] [--window] [--retry] "
-	"[--timeout]",
+	"--dev [--netns] [--transport] [--retry] [--timeout]",
 };
 
 const struct req_settings req_defaults = {
@@ -69,6 +101,10 @@ const struct req_settings req_defaults = {
 	.window = 1,
 	.retry = 7,
 	.timeout_us = DEFAULT_US,
+	.transport = -1,
+	.peer = {.family = XA_IPV6}, /* the unspecified address: none given */
+	.sq_psn = NO_PSN,
+	.add = 1,
 };
 
 uint8_t req_timeout(uint64_t us)
@@ -78,4 +114,41 @@ uint8_t req_timeout(uint64_t us)
 	while (xa_timeout_ns(timeout) / 1000 < us)
 		timeout++;
 	return timeout;
+}
+
+/* The first thing that is wrong, as a sentence; NULL: none. */
+static const char *find_fault(const struct req_settings *settings)
+{
+	bool is_one = settings->lqpn || settings->rqpn || settings->sq_psn != NO_PSN;
+
+	if (settings->qp_file && is_one)
+		return "--lqpn, --rqpn and --sq-psn name one queue pair and --qp-file several; "
+		       "give either";
+	if (!settings->qp_file && (!req_has_peer(settings) || !settings->lqpn || !settings->rqpn ||
+				   settings->sq_psn == NO_PSN))
+		return "the queue pair is missing; give --peer, --lqpn, --rqpn and --sq-psn, or "
+		       "--qp-file";
+	if (!settings->qp_file && settings->qps > 1)
+		return "--qp wants more queue pairs than the one that --lqpn and --rqpn name; name "
+		       "them by --qp-file";
+	if (settings->iters && settings->seconds)
+		return "--iters and --duration both say when to end; give one of them";
+	if (settings->lat && settings->outs > 1)
+		return "--lat has one operation in flight per queue pair; leave out --outs";
+	return NULL;
+}
+
+int req_check_perf(struct req_settings *settings)
+{
+	const char *fault = find_fault(settings);
+
+	if (fault) {
+		xa_fail("%s", fault);
+		return XA_EXIT_USAGE;
+	}
+	if (!settings->outs)
+		settings->outs = settings->lat ? 1 : DEFAULT_OUTS;
+	if (!settings->iters)
+		settings->iters = settings->lat ? DEFAULT_LAT_ITERS : DEFAULT_ITERS;
+	return 0;
 }

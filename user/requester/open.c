@@ -340,5 +340,6 @@ const char *xatomic_qp_hint(struct xatomic_qp *qp)
 	if (has_heard(counters) || !is_deaf(qp->device))
 		return NULL;
 	return "the interface is a veth without an XDP program, where replies that the other end "
-	       "sends by XDP_TX get lost; attach one that passes everything";
+	       "sends by XDP_TX get lost; attach one that passes everything, or use AF_XDP, "
+	       "which brings its own";
 }

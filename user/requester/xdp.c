@@ -6,7 +6,6 @@
  * Sending costs one system call per batch; what arrives is found in memory shared with the kernel.
  */
 #include <errno.h>
-#include <linux/if_xdp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,89 +23,27 @@ struct xdp {
 	struct xa_transport transport; /* must come first */
 	struct xa_xsk xsk;
 	struct requester_bpf *bpf;
-	uint64_t spare[XA_XSK_TX_FRAMES]; /* offsets of frames that may be filled and sent */
-	unsigned int spares;
 };
-
-static uint8_t *memory_at(const struct xdp *xdp, uint64_t offset)
-{
-	return (uint8_t *)xdp->xsk.memory.base + offset;
-}
-
-static void reclaim(struct xdp *xdp)
-{
-	struct xa_ring *done = &xdp->xsk.completion;
-	const uint64_t *offsets = done->entries;
-
-	for (uint32_t n = xa_ring_pending(done); n; n--)
-		xdp->spare[xdp->spares++] = offsets[done->own++ & done->mask];
-	xa_ring_consume(done);
-}
-
-static bool put(struct xdp *xdp, const struct xa_frame *frame)
-{
-	struct xa_ring *tx = &xdp->xsk.tx;
-	struct xdp_desc *desc = (struct xdp_desc *)tx->entries + (tx->own & tx->mask);
-
-	if (!xdp->spares || !xa_ring_room(tx))
-		return false;
-	*desc = (struct xdp_desc){.addr = xdp->spare[--xdp->spares], .len = frame->len};
-	memcpy(memory_at(xdp, desc->addr), frame->bytes, frame->len);
-	tx->own++;
-	return true;
-}
 
 static bool is_passing(int error)
 {
 	return error == EAGAIN || error == EBUSY || error == ENOBUFS || error == EINTR;
 }
 
-static int kick(const struct xdp *xdp)
+static int xdp_send(struct xa_transport *transport, const struct xa_frame *frames, unsigned int n)
 {
-	const struct xa_ring *tx = &xdp->xsk.tx;
+	struct xdp *xdp = (struct xdp *)transport;
 
-	for (int i = 0; i < KICKS && xa_ring_room(tx) <= tx->mask; i++)
+	xa_xsk_put(&xdp->xsk, frames, n);
+	for (int i = 0; i < KICKS && xa_xsk_is_sending(&xdp->xsk); i++)
 		if (sendto(xdp->xsk.fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && !is_passing(errno))
 			return -errno;
 	return 0;
 }
 
-static int xdp_send(struct xa_transport *transport, const struct xa_frame *frames, unsigned int n)
-{
-	struct xdp *xdp = (struct xdp *)transport;
-
-	reclaim(xdp);
-	for (unsigned int i = 0; i < n && put(xdp, &frames[i]); i++)
-		;
-	xa_ring_produce(&xdp->xsk.tx);
-	return kick(xdp);
-}
-
-/* Copies a frame and gives its memory back to the kernel. */
-static void take(struct xdp *xdp, struct xa_frame *frame)
-{
-	struct xa_ring *rx = &xdp->xsk.rx, *fill = &xdp->xsk.fill;
-	const struct xdp_desc *desc = (struct xdp_desc *)rx->entries + (rx->own++ & rx->mask);
-	uint64_t *offsets = fill->entries;
-
-	frame->len = desc->len < XA_FRAME_MAX ? desc->len : XA_FRAME_MAX;
-	memcpy(frame->bytes, memory_at(xdp, desc->addr), frame->len);
-	offsets[fill->own++ & fill->mask] = desc->addr & ~(uint64_t)(XA_XSK_CHUNK - 1);
-}
-
 static int xdp_receive(struct xa_transport *transport, struct xa_frame *frames)
 {
-	struct xdp *xdp = (struct xdp *)transport;
-	uint32_t pending = xa_ring_pending(&xdp->xsk.rx);
-	int n = pending < XA_BATCH ? (int)pending : XA_BATCH;
-
-	for (int i = 0; i < n; i++)
-		take(xdp, &frames[i]);
-	if (n) {
-		xa_ring_consume(&xdp->xsk.rx);
-		xa_ring_produce(&xdp->xsk.fill);
-	}
-	return n;
+	return xa_xsk_take(&((struct xdp *)transport)->xsk, frames, XA_BATCH);
 }
 
 static int xdp_fd(const struct xa_transport *transport)
@@ -197,8 +134,6 @@ int xa_xdp_open(int ifindex, struct xa_transport **transport)
 	if (!xdp)
 		return -ENOMEM;
 	xdp->transport.ops = &xdp_ops;
-	for (; xdp->spares < XA_XSK_TX_FRAMES; xdp->spares++)
-		xdp->spare[xdp->spares] = (XA_XSK_RX_FRAMES + xdp->spares) * (uint64_t)XA_XSK_CHUNK;
 	error = xa_xsk_open(ifindex, &xdp->xsk);
 	if (!error) {
 		error = load(ifindex, xdp->xsk.fd, &xdp->bpf);

@@ -102,15 +102,6 @@ static int map_rings(struct xa_xsk *xsk)
 	return error;
 }
 
-static void fill(struct xa_xsk *xsk)
-{
-	uint64_t *offsets = xsk->fill.entries;
-
-	for (uint32_t i = 0; i < XA_XSK_RX_FRAMES; i++)
-		offsets[xsk->fill.own++] = (uint64_t)i * XA_XSK_CHUNK;
-	xa_ring_produce(&xsk->fill);
-}
-
 /*
  * The kernel may send without a copy where the driver can; where it cannot, it copies. It takes a queue back
  * from a closed socket a moment later, so a queue that is taken may be free soon.
@@ -150,7 +141,7 @@ int xa_xsk_open(int ifindex, struct xa_xsk *xsk)
 	if (!error)
 		error = map_rings(xsk);
 	if (!error) {
-		fill(xsk);
+		xa_xsk_fill(xsk);
 		error = bind_queue(xsk, ifindex);
 	}
 	if (error)

@@ -5,9 +5,11 @@
 #ifndef XATOMIC_REQUESTER_XSK_H
 #define XATOMIC_REQUESTER_XSK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ring.h"
+#include "transport.h"
 
 enum {
 	XA_XSK_CHUNK = 2048, /* bytes per frame: the kernel's least */
@@ -26,8 +28,10 @@ struct xa_xsk {
 	struct xa_mapping
 		memory; /* the frames: those for receiving first, then those for sending */
 	struct xa_mapping maps[4];
-	struct xa_ring fill, rx;       /* entries: offsets into the memory; struct xdp_desc */
-	struct xa_ring tx, completion; /* struct xdp_desc; offsets */
+	struct xa_ring fill, rx;          /* entries: offsets into the memory; struct xdp_desc */
+	struct xa_ring tx, completion;    /* struct xdp_desc; offsets */
+	uint64_t spare[XA_XSK_TX_FRAMES]; /* offsets of frames that may be filled and sent */
+	unsigned int spares;
 };
 
 /*
@@ -36,5 +40,20 @@ struct xa_xsk {
  */
 int xa_xsk_open(int ifindex, struct xa_xsk *xsk);
 void xa_xsk_close(struct xa_xsk *xsk);
+
+/*
+ * Puts up to `n` frames into the ring for sending, after taking back what has been sent. Returns how many found
+ * room.
+ */
+unsigned int xa_xsk_put(struct xa_xsk *xsk, const struct xa_frame *frames, unsigned int n);
+
+/* Has the kernel still to take frames out of the ring for sending? */
+bool xa_xsk_is_sending(const struct xa_xsk *xsk);
+
+/* Copies up to `n` frames that have arrived, and gives their memory back. Returns their number. */
+unsigned int xa_xsk_take(struct xa_xsk *xsk, struct xa_frame *frames, unsigned int n);
+
+/* Declares every frame for receiving and for sending free; part of xa_xsk_open(). */
+void xa_xsk_fill(struct xa_xsk *xsk);
 
 #endif
