@@ -25,6 +25,6 @@ $(VARIANT)/create.o: user/lib/create.c $(VARIANT)/responder.skel.h $(HEADERS)
 	$(call say,CC,$@)
 	$(Q)$(CC) -I$(VARIANT) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
 
-$(VARIANT)/xatomic: $(VARIANT)/create.o $(filter-out %/create.o,$(call obj,$(CLI_SRC) $(COMMON_SRC) $(LIB_SRC)))
+$(VARIANT)/xatomic: $(VARIANT)/create.o $(filter-out %/create.o,$(call obj,$(CLI_SRC) $(CM_SRC) $(COMMON_SRC) $(LIB_SRC)))
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) $^ $(LDLIBS) -o $@
