@@ -93,14 +93,14 @@ complete_line() { # WORDS...: what the last one could become
 	_xatomic "$root/usr/sbin/$1"
 	printf '%s\n' "${COMPREPLY[@]}" | sort | xargs
 }
-is "commands" "$(complete_line xatomic '')" "attach destroy detach monitor mr qp show stat"
+is "commands" "$(complete_line xatomic '')" "attach destroy detach monitor mr qp serve show stat upgrade"
 is "commands by prefix" "$(complete_line xatomic d)" "destroy detach"
 is "second words" "$(complete_line xatomic mr '')" "add del dump set show"
 is "second words behind an option" "$(complete_line xatomic -i name qp '')" "add del reset show"
 is "options of a command" "$(complete_line xatomic attach --m)" "--max-mrs --max-qps --mode"
 is "options of every command" "$(complete_line xatomic stat --p)" "--pretty"
 is "values" "$(complete_line xatomic attach eth0 --mode '')" "auto generic native"
-is "commands of xatomic-req" "$(complete_line xatomic-req --dev eth0 '')" "cswap fadd"
+is "commands of xatomic-req" "$(complete_line xatomic-req --dev eth0 '')" "cswap fadd perf"
 is "options of xatomic-req" "$(complete_line xatomic-req cswap --co)" "--compare --count"
 echo "1..$tests"
 [ $failures -eq 0 ]
