@@ -125,15 +125,37 @@ xatomic_row() { # NAME IN-FLIGHT
 	check "$1" "$(operations)" "$(xatomic -j mr dump counter | jq '.words[0]')"
 }
 
+# The requester of this project, in perftest's terms: latency is told of one in flight only.
+perf_json() {
+	jq '{operations: .iterations, seconds: .seconds, ops_per_second: (.msg_rate * 1e6),
+		p50_us: .t_typical, p99_us: .t_99, p999_us: ."t_99.9"}'
+}
+
+requester() { # IN-FLIGHT
+	local mode=(-o "$1")
+	[ "$1" -gt 1 ] || mode=(--lat)
+	taskset -c 0 "$build/xatomic-req" -j perf --dev eth0 --netns "$node" --peer $server --lqpn $rqpn \
+		--rqpn "$lqpn" --sq-psn 0 --rkey "$rkey" --addr 0 --op fadd "${mode[@]}" -D "$seconds" | perf_json
+}
+
+requester_row() { # NAME IN-FLIGHT
+	xatomic qp reset "$lqpn" --rq-psn 0 >/dev/null
+	xatomic mr set counter 0 0
+	measured "$1" requester "$2"
+	check "$1" "$(operations)" "$(xatomic -j mr dump counter | jq '.words[0]')"
+}
+
 xatomic_rows() {
 	local n
 	xdp_on
 	for n in 1 16 64; do
-		xatomic_row "xatomic, veth as it is, $n in flight" $n
+		requester_row "xatomic-req, veth as it is, $n in flight" $n
+		xatomic_row "xatomic by UDP socket, veth as it is, $n in flight" $n
 	done
 	threaded
 	for n in 1 16 64; do
-		xatomic_row "xatomic, own CPU, $n in flight" $n
+		requester_row "xatomic-req, own CPU, $n in flight" $n
+		xatomic_row "xatomic by UDP socket, own CPU, $n in flight" $n
 	done
 	unthreaded
 	xdp_off

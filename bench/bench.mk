@@ -31,6 +31,9 @@ $(BENCH_BIN): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(BENCH_COMMON:%=$(BUILD)
 
 bench-programs: $(BENCH_BIN)
 
+# `make check` does not run the bench, but it must build.
+check-run: $(BENCH_BIN)
+
 bench-deps: deps
 	$(Q)bench/install-deps.sh
 

@@ -58,6 +58,7 @@ static const struct stream_spec rows[] = {
 	ROW("hot128M", .words = 1 << 27),
 	ROW("depth1", .depth = 1),
 	ROW("depth128", .depth = 128),
+	ROW("depth1qps4096", .depth = 1, .flows = 4096),
 	ROW("mrs16", .mrs = 16),
 	ROW("mrs256", .mrs = 256),
 	ROW("mrs4096", .mrs = 4096),
@@ -200,7 +201,7 @@ static void print_pair(const struct cell cells[TARGET_COUNT], double less)
 
 static void print_row(const char *name, const struct row_result *r)
 {
-	printf("%-10s", name);
+	printf("%-13s", name);
 	print_pair(r->cells[ROUTE_DIRECT], 0);
 	print_pair(r->cells[ROUTE_DIRECT], rewriting(r));
 	print_pair(r->cells[ROUTE_PATH], 0);
@@ -231,10 +232,10 @@ static void print_heading(const struct rig *rig)
 	printf("responder: %u instructions (%u bytes of machine code), %u looked at by the "
 	       "verifier\n",
 	       info.xlated_prog_len / 8, info.jited_prog_len, info.verified_insns);
-	printf("          | direct                  | net of the rewriting    | path (crosses "
+	printf("             | direct                  | net of the rewriting    | path (crosses "
 	       "twice)  "
 	       "  | ns per run     | ns per frame\n");
-	printf("row       |   echo xatomic  ratio |    echo xatomic  ratio |    echo xatomic  "
+	printf("row          |   echo xatomic  ratio |    echo xatomic  ratio |    echo xatomic  "
 	       "ratio |"
 	       "   echo xatomic | rewriting bare\n");
 }
