@@ -487,6 +487,7 @@ int main(int argc, char **argv)
 		return usage(2);
 	world.place = (struct xa_place){.bpffs = world.options.bpffs, .name = "hostile"};
 	libbpf_set_print(NULL);
+	setvbuf(stdout, NULL, _IOLBF, 0);
 	tap_note("seed %" PRIu64, world.options.seed);
 	if (set_up())
 		fprintf(stderr, "hostile: %s\n", xatomic_error());

@@ -32,7 +32,7 @@ hostile_lab_up() { # NODES
 	own_bpffs
 	trap 'ip netns del "$prefix-wire" 2>/dev/null; cleanup' EXIT
 	ip netns add "$prefix-wire" || skip_all "no namespace for the wire"
-	nsenter --net="/run/netns/$prefix-wire" sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+	nsenter --net="/run/netns/$prefix-wire" sh -c 'echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6'
 	for ((i = 1; i <= $1; i++)); do
 		splice "$i" >"$work/lab" 2>&1 || bail "wire of node $i: $(cat "$work/lab")"
 	done

@@ -242,6 +242,17 @@ static void test_observation_after_an_unknown(void **state)
 	assert_int_equal(judge(0), LINEAR_OK);
 }
 
+/* No order exists, but 2^24 sets of adds would have to be tried to say so. */
+static void test_search_has_an_end(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 24; i++)
+		record(i, 1, 5, LINEAR_ADD, 2ull << i, 0)->unknown = true;
+	load(30, 6, 7, 1);
+	assert_int_equal(judge(0), LINEAR_GAVE_UP);
+	assert_non_null(strstr(report.why, "proves nothing"));
+}
+
 /* --- every order of small histories --- */
 
 static bool may_follow(const struct linear_op *op, unsigned placed)
@@ -568,6 +579,7 @@ int main(void)
 		test(test_unknown_cannot_run_after_its_end),
 		test(test_unknown_swap),
 		test(test_observation_after_an_unknown),
+		test(test_search_has_an_end),
 		test(test_small_histories_against_every_order),
 		test(test_long_good_histories),
 		test(test_long_histories_with_failing_queue_pairs),
