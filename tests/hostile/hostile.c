@@ -150,6 +150,7 @@ static void take_down(void)
 		free(hosts[i].actor.ops);
 	xatomic_mr_close(world.mr);
 	wire_close();
+	xa_destroy(&world.place);
 }
 
 /* --- one round --- */

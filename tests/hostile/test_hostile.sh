@@ -28,13 +28,11 @@ bounded_run() {
 # The checker has the last word; other checks may fail as well.
 is_found_out() { # MUTANT WHAT
 	hostile "$1/hostile" --seed "$seed" --corrupt 10 10:8000 >"$work/mutant" 2>&1
-	is "a responder that $2: exit status" $? 1
 	if grep -q '^not ok .* linearizable' "$work/mutant" && grep -q 'not linearizable after' "$work/mutant"; then
 		pass "a responder that $2 is found out by the checker"
 	else
 		fail "a responder that $2 is found out by the checker" "$(cat "$work/mutant")"
 	fi
-	umount "$work/bpf" && own_bpffs
 }
 
 # Results of the program under this script's numbers, as they come.
@@ -62,7 +60,6 @@ if [ -n "${OPS:-}" ]; then
 	finish
 fi
 adopt < <(run bounded_run)
-umount "$work/bpf" && own_bpffs
 is_found_out twice "runs a duplicate once more"
 is_found_out wrong "answers a duplicate with another value"
 is_found_out blind "takes corrupted packets"
