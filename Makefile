@@ -4,6 +4,7 @@
 # make demo       install what is missing, build, run the demo in a veth lab (root)
 # make check      install what is missing, build, run all tests (root)
 # make fuzz       run the fuzzers for SECONDS each, from SEED (root)
+# make hostile    OPS operations over a wire that loses, corrupts, duplicates and reorders packets (root)
 # make install    programs, library, headers, man pages, completion (DESTDIR, PREFIX)
 # make V=1        show the commands
 # make help       this text
