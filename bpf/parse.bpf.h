@@ -97,14 +97,8 @@ static __always_inline enum xa_reason parse_roce(struct packet *p, __u32 l4_len)
 		return XA_REASON_malformed;
 	p->bth = (void *)(p->udp + 1);
 	p->roce_len = udp_len - sizeof(struct udphdr);
-	if ((void *)p->bth + p->roce_len > p->data_end)
-		return XA_REASON_malformed;
-	/*
-	 * True already; said once more with a constant, which is what the verifier can use. The barrier
-	 * keeps clang from knowing it too.
-	 */
-	barrier_var(p->bth);
-	if ((void *)p->bth + XA_MIN_LEN > p->data_end)
+	/* The constant is what the verifier can use; said first, or clang finds it implied and drops it. */
+	if ((void *)p->bth + XA_MIN_LEN > p->data_end || (void *)p->bth + p->roce_len > p->data_end)
 		return XA_REASON_malformed;
 	if (p->bth->flags & XA_BTH_TVER)
 		return XA_REASON_version;

@@ -33,11 +33,10 @@ static __always_inline void swap_macs(void *data)
 	half[5] = dst_low;
 }
 
-/* RFC 1071 */
+/* RFC 1071, for a sum of five words: the last fold cannot carry any more. */
 static __always_inline __u16 fold_checksum(__u64 sum)
 {
 	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return ~sum;
@@ -76,12 +75,11 @@ static __always_inline void reply_ipv6(struct ipv6hdr *ip, __u32 udp_len)
 	ip->daddr = requester;
 }
 
-/* Source port stays (good for ECMP and RSS); checksum 0 as every RoCEv2 sender does. */
+/* Ports stay: 4791 is the destination both ways, and one source port is good for ECMP and RSS. */
 static __always_inline void reply_udp(struct udphdr *udp, __u32 udp_len)
 {
-	udp->dest = bpf_htons(XA_ROCE_PORT);
 	udp->len = bpf_htons(udp_len);
-	udp->check = 0;
+	udp->check = 0; /* as every RoCEv2 sender does */
 }
 
 /* Whole words, as the fields are not aligned. */
