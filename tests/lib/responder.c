@@ -89,16 +89,15 @@ static void *read_file(const char *path, size_t *size)
 	return data;
 }
 
-/* What the skeleton holds is set aside for the object of that file. */
-static struct responder_bpf *open_object(struct responder *r, const char *path)
+struct responder_bpf *responder_open_object(const char *path, void **object)
 {
 	struct responder_bpf *skel = calloc(1, sizeof(*skel));
 	size_t size;
 
-	r->object = read_file(path, &size);
-	if (!skel || !r->object || responder_bpf__create_skeleton(skel))
+	*object = read_file(path, &size);
+	if (!skel || !*object || responder_bpf__create_skeleton(skel))
 		goto fail;
-	skel->skeleton->data = r->object;
+	skel->skeleton->data = *object;
 	skel->skeleton->data_sz = size;
 	if (!bpf_object__open_skeleton(skel->skeleton, NULL))
 		return skel;
@@ -111,7 +110,7 @@ static struct responder_bpf *open_skeleton(struct responder *r)
 {
 	const char *path = getenv("XATOMIC_TEST_OBJECT");
 
-	return path ? open_object(r, path) : responder_bpf__open();
+	return path ? responder_open_object(path, &r->object) : responder_bpf__open();
 }
 
 int responder_open(struct responder *r, const struct responder_config *config)

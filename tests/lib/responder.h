@@ -50,6 +50,12 @@ struct words {
 int responder_open(struct responder *responder, const struct responder_config *config);
 void responder_close(struct responder *responder);
 
+/*
+ * The skeleton, not loaded yet, with the program of another object file in place of its own. *object is to
+ * be freed after responder_bpf__destroy(); NULL with errno.
+ */
+struct responder_bpf *responder_open_object(const char *path, void **object);
+
 /* File descriptor of the program, for a caller that runs it by itself. */
 int responder_prog_fd(const struct responder *responder);
 

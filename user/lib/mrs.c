@@ -81,18 +81,10 @@ static int write_entry(const struct xa_instance *instance, uint32_t index, const
 		mr->name, strerror(errno));
 }
 
-static bool has_words(const struct xa_instance *instance, uint32_t index)
-{
-	__u32 id;
-
-	return !bpf_map_lookup_elem(instance->maps[XA_MAP_MR_WORDS], &index, &id);
-}
-
 /* Returns after a grace period, when the kernel does (as in grace.c). */
 static int take_words_out(const struct xa_instance *instance, uint32_t index)
 {
-	if (!has_words(instance, index) ||
-	    !bpf_map_delete_elem(instance->maps[XA_MAP_MR_WORDS], &index))
+	if (!bpf_map_delete_elem(instance->maps[XA_MAP_MR_WORDS], &index) || errno == ENOENT)
 		return 0;
 	return xa_error("the words cannot be taken from the program (%s), so the memory region "
 			"stays; run xatomic as root",
@@ -276,12 +268,21 @@ static int no_mr(const struct xa_instance *instance, const char *name)
 			name, instance->name, instance->name);
 }
 
-/* The rkey stays: the next one of this index grows from it. */
-static int clear_entry(const struct xa_instance *instance, uint32_t index, const struct xa_mr *mr)
+/*
+ * The state alone: a packet that has seen it valid still finds the rest of the entry as it was, and the
+ * next rkey of this index grows from this one. The grace period that taking the words out entails then
+ * lets no such packet live to see the next MR of this index.
+ */
+static int withdraw(const struct xa_instance *instance, uint32_t index, struct xa_mr *mr)
 {
-	struct xa_mr cleared = {.rkey = mr->rkey, .key_step = mr->key_step, .state = XA_MR_FREE};
-
-	return write_entry(instance, index, &cleared);
+	mr->state = XA_MR_FREE;
+	if (write_entry(instance, index, mr))
+		return -1;
+	if (!take_words_out(instance, index))
+		return 0;
+	mr->state = XA_MR_VALID;
+	write_entry(instance, index, mr);
+	return -1;
 }
 
 int xa_mr_del(const struct xa_instance *instance, const char *name)
@@ -292,12 +293,7 @@ int xa_mr_del(const struct xa_instance *instance, const char *name)
 	if (!all)
 		return -1;
 	index = index_of(instance, all, name);
-	if (index < 0)
-		status = no_mr(instance, name);
-	else
-		status = take_words_out(instance, index);
-	if (!status)
-		status = clear_entry(instance, index, &all[index]);
+	status = index < 0 ? no_mr(instance, name) : withdraw(instance, index, &all[index]);
 	if (!status)
 		status = remove_pin(instance, name);
 	free(all);
