@@ -7,8 +7,11 @@ ROUNDS        ?= 5000000
 RACE_TEST     := $(BUILD)/tests/test_race
 RACE_SKEL     := $(BUILD)/race/traffic.skel.h
 RACE_VARIANTS := $(patsubst tests/race/variants/%.bpf.c,$(BUILD)/race/%.bpf.o,$(wildcard tests/race/variants/*.bpf.c))
-RACE_SRC      := $(wildcard tests/race/*.c tests/race/variants/*.c)
-RACE_OBJ      := $(call obj,$(filter-out %.bpf.c,$(RACE_SRC)) tests/lib/packet.c tests/lib/responder.c tests/lib/tap.c)
+RACE_SRC      := $(filter-out %.bpf.c,$(wildcard tests/race/*.c)) tests/lib/packet.c tests/lib/responder.c tests/lib/tap.c
+RACE_OBJ      := $(call obj,$(RACE_SRC))
+# Copies of the control plane with a change: only what the change is called may be seen.
+RACE_HASTY    := $(patsubst tests/race/variants/%.c,$(BUILD)/race/%.o,\
+		 $(filter-out %.bpf.c,$(wildcard tests/race/variants/*.c)))
 
 $(BUILD)/race/%.bpf.o: tests/race/%.bpf.c tests/race/traffic.h $(wildcard include/xatomic/*.h)
 	$(call say,BPF,$@)
@@ -23,9 +26,14 @@ $(RACE_SKEL): $(BUILD)/race/traffic.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name traffic_bpf > $@
 
 $(RACE_OBJ): CPPFLAGS += -I.
-$(RACE_OBJ): $(RACE_SKEL) $(wildcard tests/race/variants/*.h user/lib/mrs.c user/lib/qps.c)
+$(RACE_OBJ): $(RACE_SKEL)
 
-$(RACE_TEST): $(RACE_OBJ) $(BUILD)/libxatomic.a $(RACE_VARIANTS)
+$(RACE_HASTY): $(BUILD)/race/%.o: tests/race/variants/%.c tests/race/variants/hasty.h user/lib/mrs.c user/lib/qps.c $(HEADERS)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -c $< -o $@
+	$(Q)objcopy -w --keep-global-symbol='hasty_*' --keep-global-symbol='slow_*' $@
+
+$(RACE_TEST): $(RACE_OBJ) $(RACE_HASTY) $(BUILD)/libxatomic.a $(RACE_VARIANTS)
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(filter-out %.bpf.o,$^) $(LDLIBS) -lpthread -o $@
 

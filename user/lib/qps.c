@@ -83,10 +83,10 @@ static int snapshot(struct xa_qp *qp, struct xa_qp *copy)
 	return is_stuck(qp);
 }
 
-static void delete_window(const struct xa_instance *instance, uint32_t qpn)
+/* False when there was none: it may have been recycled, or never made. */
+static bool delete_window(const struct xa_instance *instance, uint32_t qpn)
 {
-	/* It may have been recycled, or never made. */
-	bpf_map_delete_elem(instance->maps[XA_MAP_REPLAY], &qpn);
+	return !bpf_map_delete_elem(instance->maps[XA_MAP_REPLAY], &qpn);
 }
 
 static int insert_window(const struct xa_instance *instance, uint32_t qpn)
@@ -145,9 +145,9 @@ int xa_qp_add(const struct xa_instance *instance, const struct xa_qp_request *re
 	if (index < 0)
 		return -1;
 	qp = &instance->qps[index];
-	/* Of a deletion that did not come to its end. */
-	if (qp->qpn)
-		delete_window(instance, qp->qpn);
+	/* Of a deletion that did not come to its end, so packets may still be at work with the QP. */
+	if (qp->qpn && delete_window(instance, qp->qpn) && xa_grace_period())
+		return -1;
 	xa_next_qpn(qp, index, instance->config.max_qps);
 	fill(qp, request);
 	if (insert_window(instance, qp->qpn))

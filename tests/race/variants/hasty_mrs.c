@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <bpf/bpf.h>
 
+#include "hasty.h"
+
 #define bpf_map_delete_elem(fd, key) ((void)(fd), (void)(key), 0)
-#define xa_mr_add                    hasty_mr_add
-#define xa_mr_del                    hasty_mr_del
-#define xa_mr_find                   hasty_mr_find
-#define xa_mr_list                   hasty_mr_list
 
 #include "../../../user/lib/mrs.c"
+
+int hasty_mr_del(const struct xa_instance *instance, const char *name)
+{
+	return xa_mr_del(instance, name);
+}

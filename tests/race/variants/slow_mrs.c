@@ -2,13 +2,16 @@
 #include <bpf/bpf.h>
 #include <unistd.h>
 
+#include "hasty.h"
+
 enum { PAUSE_US = 2000 };
 
 #define bpf_map_update_elem(fd, key, value, flags)                                                 \
 	(usleep(PAUSE_US), bpf_map_update_elem(fd, key, value, flags))
-#define xa_mr_add  slow_mr_add
-#define xa_mr_del  slow_mr_del
-#define xa_mr_find slow_mr_find
-#define xa_mr_list slow_mr_list
 
 #include "../../../user/lib/mrs.c"
+
+int slow_mr_del(const struct xa_instance *instance, const char *name)
+{
+	return xa_mr_del(instance, name);
+}
