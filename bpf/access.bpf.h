@@ -57,7 +57,7 @@ static __always_inline enum xa_reason find_word(const struct packet *p, __u64 **
 
 static __always_inline enum xa_reason check_access(const struct packet *p, __u64 **word)
 {
-	if (!is_atomic(p->opcode))
+	if (!p->is_atomic)
 		return XA_REASON_opcode;
 	if (!(p->qp->access & XA_ACCESS_ATOMIC))
 		return XA_REASON_qp_access;

@@ -201,7 +201,7 @@ static __always_inline enum xa_reason check_icrc(struct xdp_md *ctx, struct pack
 	const __u32 *tables = crc_tables();
 
 	p->varying_crc = crc_varying(tables, p);
-	if (is_atomic(p->opcode) ? atomic_icrc_ok(tables, p) : other_icrc_ok(ctx, tables, p))
+	if (p->is_atomic ? atomic_icrc_ok(tables, p) : other_icrc_ok(ctx, tables, p))
 		return GO_ON;
 	return XA_REASON_icrc;
 }

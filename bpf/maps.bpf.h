@@ -65,6 +65,20 @@ struct {
 	__uint(max_entries, XA_RING_BYTES);
 } events SEC(".maps");
 
+/* Records are struct xa_gsi_packet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, XA_RING_BYTES);
+} gsi SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct xa_agent);
+} agent SEC(".maps");
+
 /* Not read here: it tells later commands and upgrades what the instance was made with. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

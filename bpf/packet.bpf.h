@@ -40,6 +40,7 @@ struct packet {
 	enum xa_class class;
 	__u8 opcode;
 	__u8 bth_flags;
+	bool is_atomic; /* told once: the verifier must see the same answer everywhere */
 };
 
 /* What the reply says; filled by the stage that decides it. */
@@ -64,11 +65,6 @@ static __always_inline __u32 load_be32(const void *p)
 static __always_inline __u64 load_be64(const void *p)
 {
 	return bpf_be64_to_cpu(*(const __u64 *)p);
-}
-
-static __always_inline bool is_atomic(__u8 opcode)
-{
-	return opcode == XA_OP_CMP_SWAP || opcode == XA_OP_FETCH_ADD;
 }
 
 /* Only of an atomic whose length has been checked. */

@@ -31,7 +31,7 @@ static __always_inline enum xa_syndrome syndrome_of(enum xa_reason reason)
 static __always_inline void remember_nak(const struct packet *p, enum xa_reason reason)
 {
 	struct xa_nak *nak = &p->qp->last_nak;
-	bool atomic = is_atomic(p->opcode);
+	bool atomic = p->is_atomic;
 
 	nak->va = atomic ? load_be64(&atmeth(p)->va) : 0;
 	nak->rkey = atomic ? load_be32(&atmeth(p)->rkey) : 0;

@@ -66,13 +66,17 @@ static __always_inline enum xa_reason check_destination(const struct packet *p)
 	return GO_ON;
 }
 
-static __always_inline enum xa_class class_of(__u8 opcode)
+static __always_inline void classify(struct packet *p)
 {
-	if (opcode == XA_OP_FETCH_ADD)
-		return XA_CLASS_FETCH_ADD;
-	if (opcode == XA_OP_CMP_SWAP)
-		return XA_CLASS_CMP_SWAP;
-	return XA_CLASS_OTHER;
+	p->is_atomic = true;
+	if (p->opcode == XA_OP_FETCH_ADD) {
+		p->class = XA_CLASS_FETCH_ADD;
+	} else if (p->opcode == XA_OP_CMP_SWAP) {
+		p->class = XA_CLASS_CMP_SWAP;
+	} else {
+		p->class = XA_CLASS_OTHER;
+		p->is_atomic = false;
+	}
 }
 
 static __always_inline enum xa_reason check_transport(const struct packet *p)
@@ -102,7 +106,7 @@ static __always_inline enum xa_reason check_length(const struct packet *p)
 {
 	__u32 pad = XA_BTH_PAD(p->bth_flags);
 
-	if (!is_atomic(p->opcode))
+	if (!p->is_atomic)
 		return p->roce_len < xa_rc_header_len(p->opcode) + pad + XA_ICRC_LEN
 			       ? XA_REASON_length
 			       : GO_ON;
@@ -120,7 +124,7 @@ static __always_inline enum xa_reason match_qp(struct packet *p)
 
 	if (reason != GO_ON)
 		return reason;
-	p->class = class_of(p->opcode);
+	classify(p);
 	reason = check_destination(p);
 	if (reason != GO_ON)
 		return reason;

@@ -77,7 +77,7 @@ static __always_inline enum xa_reason find_saved(const struct packet *p, __u64 *
 	struct xa_saved *slot;
 	__u32 qpn = p->qp->qpn;
 
-	if (!is_atomic(p->opcode))
+	if (!p->is_atomic)
 		return XA_REASON_duplicate_lost;
 	window = bpf_map_lookup_elem(&replay, &qpn);
 	if (!window)

@@ -23,7 +23,7 @@ static __always_inline void announce_error(const struct packet *p, enum xa_reaso
 					   const struct answer *a)
 {
 	struct xa_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-	bool atomic = is_atomic(p->opcode);
+	bool atomic = p->is_atomic;
 
 	if (!event)
 		return;

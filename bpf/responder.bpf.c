@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
+#include "gsi.bpf.h"
 #include "icrc.bpf.h"
 #include "lock.bpf.h"
 #include "maps.bpf.h"
@@ -82,8 +83,11 @@ int xatomic_rx(struct xdp_md *ctx)
 	struct answer a = {};
 	enum xa_reason reason = admit(ctx, &p);
 
-	if (reason != GO_ON)
+	if (reason != GO_ON) {
+		if (reason == XA_REASON_gsi)
+			reason = take_gsi(ctx, p.l2_len, p.family, p.roce_len);
 		return turn_away(p.class, reason);
+	}
 	reason = serve(&p, &a);
 	if (!is_answered(reason))
 		return turn_away(p.class, reason);

@@ -52,12 +52,14 @@
 	X(reserved_qpn, DROP, "QPN 0 or 0xffffff")                                                 \
 	X(cnp, DROP, "congestion notification packet")                                             \
 	X(response, DROP, "response opcode at a responder")                                        \
-	X(transport, DROP, "transport other than RC")                                              \
+	X(transport, DROP, "opcode of another transport than the queue pair's")                    \
 	X(qp_state, DROP, "queue pair not ready to receive, or in error")                          \
 	X(peer, DROP, "source address that is not the QP's peer")                                  \
 	X(pkey, DROP, "P_Key other than the default partition")                                    \
 	X(length, DROP, "length or pad count that does not fit the opcode")                        \
 	X(icrc, DROP, "invariant CRC wrong")                                                       \
+	X(gsi_agent, DROP, "packet for QP 1, handed to the connection manager")                    \
+	X(gsi_full, DROP, "packet for QP 1, while the connection manager's ring is full")          \
 	X(ahead, DROP, "PSN ahead of the expected one, already NAKed")                             \
 	X(duplicate_differs, DROP, "duplicate PSN with another request than the saved one")        \
 	X(duplicate_lost, DROP, "duplicate that the replay window no longer holds")                \
@@ -207,6 +209,26 @@ struct xa_event {
 	__u32 opcode;
 };
 
+/*
+ * Value of `agent` (ARRAY, one entry, BPF_F_MMAPABLE): the connection manager renews the time as long as it
+ * lives, so packets for QP 1 find their way to the host's stack again when it has died.
+ */
+struct xa_agent {
+	__u64 alive_until_ns; /* CLOCK_MONOTONIC */
+};
+
+/* Longest frame with a CM datagram: Ethernet, two tags, IPv6, UDP, 280 bytes of RoCE. */
+#define XA_GSI_FRAME_MAX 352
+
+/* Record of `gsi` (RINGBUF): a datagram for QP 1 whose lengths and ICRC are right. */
+struct xa_gsi_packet {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 ifindex; /* where it came in */
+	__u32 length;  /* of the frame; nothing is behind the ICRC */
+	__u8 frame[XA_GSI_FRAME_MAX];
+};
+
+_Static_assert(sizeof(struct xa_gsi_packet) == 368, "no hole in a record");
 _Static_assert(sizeof(struct xa_qp_ctl) == 8, "the control word is one word");
 _Static_assert(sizeof(struct xa_counters) == 8 * XA_REASON_COUNT, "one counter per reason");
 _Static_assert(sizeof(struct xa_saved) == 56, "no hole in a saved atomic");

@@ -51,6 +51,7 @@ enum xa_opcode {
 	XA_OP_SEND_ONLY_INV = 0x17,
 	XA_OP_FLUSH = 0x1c,
 	XA_OP_ATOMIC_WRITE = 0x1d,
+	XA_OP_UD_SEND_ONLY = 0x64,
 	XA_OP_CNP = 0x81,
 };
 
@@ -109,7 +110,14 @@ struct xa_reth {
 	__be32 length;
 } __attribute__((packed));
 
+/* Datagrams. */
+struct xa_deth {
+	__be32 qkey;
+	__be32 sqp; /* 8 reserved bits, source QP 24 bits */
+} __attribute__((packed));
+
 #define XA_ICRC_LEN 4
+#define XA_MAD_LEN  256 /* a management datagram, always whole */
 
 /* Whole packets behind the UDP header, in bytes. */
 #define XA_ATOMIC_LEN (sizeof(struct xa_bth) + sizeof(struct xa_atmeth) + XA_ICRC_LEN)
@@ -117,12 +125,14 @@ struct xa_reth {
 	(sizeof(struct xa_bth) + sizeof(struct xa_aeth) + sizeof(struct xa_atmack) + XA_ICRC_LEN)
 #define XA_NAK_LEN (sizeof(struct xa_bth) + sizeof(struct xa_aeth) + XA_ICRC_LEN)
 #define XA_MIN_LEN (sizeof(struct xa_bth) + XA_ICRC_LEN)
+#define XA_GSI_LEN (sizeof(struct xa_bth) + sizeof(struct xa_deth) + XA_MAD_LEN + XA_ICRC_LEN)
 
 _Static_assert(sizeof(struct xa_bth) == 12, "BTH is 12 bytes");
 _Static_assert(sizeof(struct xa_atmeth) == 28, "AtomicETH is 28 bytes");
 _Static_assert(XA_ATOMIC_LEN == 44, "COMPARE_SWAP and FETCH_ADD are 44 bytes");
 _Static_assert(XA_ATOMIC_ACK_LEN == 28, "ATOMIC_ACKNOWLEDGE is 28 bytes");
 _Static_assert(XA_NAK_LEN == 20, "a NAK is 20 bytes");
+_Static_assert(XA_GSI_LEN == 280, "a CM datagram is 280 bytes");
 
 /*
  * Signed distance a - b of two PSNs, -2^23 .. 2^23 - 1: above 0 newer, below 0 older. A distance of

@@ -130,6 +130,12 @@ static void host_store(struct harness *h, unsigned slot, uint32_t word, uint64_t
 	h->model.mrs[slot].words[word] = value;
 }
 
+static void agent(struct harness *h, bool alive)
+{
+	target_agent(h->target, alive);
+	h->model.agent = alive;
+}
+
 void harness_apply(struct harness *h)
 {
 	const struct step *step = &h->step;
@@ -157,6 +163,9 @@ void harness_apply(struct harness *h)
 		return target_mr_map(h->target, step->slot, step->words);
 	case OP_HOST_STORE:
 		return host_store(h, step->slot, step->word, step->value);
+	case OP_AGENT:
+		return agent(h, step->value);
+	case OP_AGENT_READ:
 	case OP_PACKET:
 		return;
 	}

@@ -271,3 +271,21 @@ bool compare_mrs(struct harness *h)
 	}
 	return true;
 }
+
+bool compare_waiting(struct harness *h)
+{
+	struct xa_gsi_packet packet;
+	unsigned count = h->model.gsi_waiting;
+
+	h->model.gsi_waiting = 0;
+	for (unsigned i = 0; i < count; i++) {
+		if (!target_gsi(h->target, &packet))
+			return differ(h, "%u packets wait for the agent, expected %u", i, count);
+		if (packet.length != h->waiting[i].len || packet.ifindex == 0 ||
+		    memcmp(packet.frame, h->waiting[i].frame, packet.length) != 0)
+			return differ(h, "packet %u for the agent is not what came (%u bytes)", i,
+				      packet.length);
+	}
+	return !target_gsi(h->target, &packet) ||
+	       differ(h, "more than %u packets wait for the agent", count);
+}

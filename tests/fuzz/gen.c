@@ -220,6 +220,12 @@ static void qp_step(struct gen *g, struct rng *rng, unsigned slot, struct step *
 		gen_packet(g, rng, slot, step);
 }
 
+static void agent_step(struct rng *rng, struct step *step)
+{
+	step->op = rng_percent(rng, 50) ? OP_AGENT : OP_AGENT_READ;
+	step->value = rng_percent(rng, 80);
+}
+
 void gen_step(struct gen *g, uint32_t number, uint64_t seed, struct step *step)
 {
 	struct rng rng = {seed};
@@ -230,7 +236,9 @@ void gen_step(struct gen *g, uint32_t number, uint64_t seed, struct step *step)
 	step->mr = (struct model_mr_attr){0};
 	if (!rng_percent(&rng, 40))
 		g->last = rng_below(&rng, g->qps);
-	if (rng_percent(&rng, number < FIRST_STEPS ? 50 : 4))
+	if (rng_below(&rng, 1000) < 8)
+		agent_step(&rng, step);
+	else if (rng_percent(&rng, number < FIRST_STEPS ? 50 : 4))
 		mr_step(g, &rng, step);
 	else
 		qp_step(g, &rng, g->last, step);

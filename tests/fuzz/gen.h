@@ -28,6 +28,8 @@ enum op {
 	OP_MR_UNMAP, /* a deregistration that stops half-way: the words are out, the MR is not */
 	OP_MR_MAP,   /* new words, of another size, for an MR that is not registered */
 	OP_HOST_STORE,
+	OP_AGENT,      /* somebody takes packets for QP 1, or nobody does any more */
+	OP_AGENT_READ, /* he takes what waits */
 };
 
 struct step {
@@ -38,9 +40,9 @@ struct step {
 	uint32_t psn;   /* OP_QP_RESET, OP_SLOT_* */
 	uint32_t words; /* OP_MR_MAP */
 	uint32_t word;  /* OP_HOST_STORE */
-	uint64_t value;
-	size_t len;  /* OP_PACKET */
-	bool locked; /* likewise: it finds the QP of the slot locked */
+	uint64_t value; /* likewise; OP_AGENT: 1 somebody, 0 nobody */
+	size_t len;     /* OP_PACKET */
+	bool locked;    /* likewise: it finds the QP of the slot locked */
 	uint8_t frame[TARGET_FRAME_MAX];
 };
 

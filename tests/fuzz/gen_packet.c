@@ -324,6 +324,17 @@ static void strange(struct gen *g, struct rng *rng, struct packet *p)
 	}
 }
 
+/* A datagram for the connection manager; what it says is nobody's business here. */
+static void make_gsi(struct rng *rng, struct packet *p)
+{
+	p->qpn = XA_QPN_GSI;
+	p->opcode = XA_OP_UD_SEND_ONLY;
+	p->psn = rng_next(rng);
+	p->body_len = XA_GSI_LEN - sizeof(struct xa_bth) - XA_ICRC_LEN;
+	if (rng_percent(rng, 10))
+		p->body_len += rng_below(rng, 9) - 4;
+}
+
 /* PSN and content; a new request by far most often. */
 static void choose_request(struct gen *g, struct rng *rng, unsigned slot, struct packet *p)
 {
@@ -371,6 +382,8 @@ void gen_packet(struct gen *g, struct rng *rng, unsigned slot, struct step *step
 	p.psn = qp->epsn;
 	aim(rng, pick_mr(g, rng, qp), &p);
 	choose_request(g, rng, slot, &p);
+	if (rng_percent(rng, 3))
+		make_gsi(rng, &p);
 	p.psn &= XA_PSN_MASK;
 	if (rng_percent(rng, 10))
 		strange(g, rng, &p);

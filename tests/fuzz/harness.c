@@ -34,6 +34,7 @@ void harness_start(struct harness *h, uint64_t seed)
 
 	memset(&h->model, 0, sizeof(h->model));
 	h->model.fault = fault;
+	h->model.gsi_room = TARGET_GSI_ROOM;
 	h->model.drop_unknown = h->limits.unknown_qp == XA_UNKNOWN_QP_DROP;
 	memset(h->control, 0, h->limits.max_qps * sizeof(*h->control));
 	target_reset(h->target);
@@ -97,7 +98,7 @@ static bool compare_end(struct harness *h)
 		strcpy(h->difference, "an entry of qps that is no QP has changed");
 		return false;
 	}
-	return compare_stats(h) && compare_words(h) && compare_mrs(h);
+	return compare_stats(h) && compare_words(h) && compare_mrs(h) && compare_waiting(h);
 }
 
 /* As if a packet of the QP were being worked on by another CPU, for ever. */
@@ -105,6 +106,17 @@ static void set_lock(struct harness *h, bool locked)
 {
 	h->model.qps[h->step.slot].locked = locked;
 	target_qp(h->target, h->gen.qp_index[h->step.slot])->ctl.lock = locked;
+}
+
+static void keep_waiting(struct harness *h)
+{
+	unsigned last = h->model.gsi_waiting - 1;
+
+	if (!h->result.gsi_len)
+		return;
+	h->waiting[last].len = h->result.gsi_len;
+	if (h->result.gsi_len <= XA_GSI_FRAME_MAX)
+		memcpy(h->waiting[last].frame, h->step.frame, h->result.gsi_len);
 }
 
 static bool do_packet(struct harness *h)
@@ -116,6 +128,7 @@ static bool do_packet(struct harness *h)
 	note_lost_windows(h);
 	set_lock(h, step->locked);
 	model_receive(&h->model, step->frame, step->len, &h->result);
+	keep_waiting(h);
 	target_run(h->target, step->frame, step->len, &h->reply);
 	set_lock(h, false);
 	has_event = target_event(h->target, &event);
@@ -126,6 +139,8 @@ bool harness_step(struct harness *h)
 {
 	h->done++;
 	h->result.qp = NULL;
+	if (h->step.op == OP_AGENT_READ)
+		return compare_waiting(h);
 	if (h->step.op != OP_PACKET)
 		harness_apply(h);
 	else if (!do_packet(h))

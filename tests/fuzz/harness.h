@@ -27,6 +27,10 @@ struct harness {
 	struct step step;
 	struct model_result result;
 	struct target_reply reply;
+	struct {
+		size_t len;
+		uint8_t frame[XA_GSI_FRAME_MAX];
+	} waiting[TARGET_GSI_ROOM]; /* packets for QP 1, model.gsi_waiting of them */
 	struct xa_window window;
 	char difference[1024];                              /* "" as long as there is none */
 	uint64_t counters[XA_CLASS_COUNT][XA_REASON_COUNT]; /* over all episodes */
@@ -58,6 +62,7 @@ bool compare_window(struct harness *h, unsigned slot);
 bool compare_stats(struct harness *h);
 bool compare_words(struct harness *h);
 bool compare_mrs(struct harness *h);
+bool compare_waiting(struct harness *h); /* takes them, on both sides */
 
 /* The QP context that the model and the control plane's last writing add up to. */
 struct xa_qp expected_qp(const struct harness *h, unsigned slot);

@@ -73,11 +73,19 @@ static void print_op(const struct step *step)
 	case OP_HOST_STORE:
 		printf("host stores %#" PRIx64 " in word %u", step->value, step->word);
 		return;
+	case OP_AGENT:
+		printf("%s takes packets for QP 1", step->value ? "somebody" : "nobody");
+		return;
+	case OP_AGENT_READ:
+		printf("packets for QP 1 are taken");
+		return;
 	}
 }
 
 static const char *owner(enum op op)
 {
+	if (op >= OP_AGENT)
+		return "agent";
 	return op >= OP_MR_ADD ? "mr" : "qp";
 }
 

@@ -17,6 +17,7 @@
 #include "xatomic/abi.h"
 
 #define TARGET_FRAME_MAX 2048
+#define TARGET_GSI_ROOM  10 /* packets for QP 1 that may wait; a ring of 4096 bytes holds so many */
 
 struct target_limits {
 	uint32_t max_qps; /* a power of two */
@@ -64,6 +65,10 @@ void target_stats(struct target *t, struct xa_stats *sum);
 
 /* The next event, false when there is none. */
 bool target_event(struct target *t, struct xa_event *event);
+
+/* Packets for QP 1: is there somebody who takes them, and the next one that waits, false: none. */
+void target_agent(struct target *t, bool alive);
+bool target_gsi(struct target *t, struct xa_gsi_packet *packet);
 
 void target_run(struct target *t, const uint8_t *frame, size_t len, struct target_reply *reply);
 

@@ -10,7 +10,10 @@
 #include "tests/lib/packet.h"
 #include "tests/lib/responder.h"
 
-enum { SPARE_WINDOWS = 128 }; /* the LRU hands out elements in batches of so many per CPU */
+enum {
+	GSI_BYTES = 4096,
+	SPARE_WINDOWS = 128
+}; /* the LRU hands out elements in batches of so many per CPU */
 
 /* `base` are the words that a slot begins with, `words` those that it has now, or NULL. */
 struct mr_slot {
@@ -64,6 +67,7 @@ struct target *target_open(const struct target_limits *limits, const char **why)
 		.max_qps = limits->max_qps,
 		.max_mrs = limits->max_mrs,
 		.unknown_qp = limits->unknown_qp,
+		.gsi_bytes = GSI_BYTES,
 	};
 	struct target *t = calloc(1, sizeof(*t));
 	int err;
@@ -121,6 +125,9 @@ void target_reset(struct target *t)
 	for (unsigned i = 0; i < MODEL_MRS; i++)
 		reset_mr(t, i);
 	must(responder_events(&t->responder), "events");
+	target_agent(t, false);
+	while (target_gsi(t, &t->responder.gsi))
+		;
 	must(responder_stats(&t->responder, &t->baseline), "stats");
 }
 
@@ -199,6 +206,21 @@ bool target_event(struct target *t, struct xa_event *event)
 		must(-EPROTO, "one packet gave several events");
 	*event = t->responder.event;
 	return count == 1;
+}
+
+void target_agent(struct target *t, bool alive)
+{
+	/* Time 1 is long over. */
+	must(responder_set_agent(&t->responder, alive ? UINT64_MAX : 1), "agent");
+}
+
+bool target_gsi(struct target *t, struct xa_gsi_packet *packet)
+{
+	int count = responder_gsi(&t->responder);
+
+	must(count, "gsi");
+	*packet = t->responder.gsi;
+	return count;
 }
 
 void target_run(struct target *t, const uint8_t *frame, size_t len, struct target_reply *reply)

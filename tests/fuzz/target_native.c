@@ -40,6 +40,9 @@ struct target {
 	struct xa_stats stats;
 	struct xa_event event;
 	bool has_event;
+	struct xa_agent agent;
+	struct xa_gsi_packet gsi[TARGET_GSI_ROOM];
+	unsigned gsi_waiting;
 	uint8_t *arena; /* below 4 GB: struct xdp_md has 32-bit pointers */
 };
 
@@ -77,6 +80,8 @@ void *bpf_map_lookup_elem(void *map, const void *key)
 		return find_words(index);
 	if (map == &stats)
 		return index == 0 ? &target.stats : NULL;
+	if (map == &agent)
+		return index == 0 ? &target.agent : NULL;
 	if (map == &replay) {
 		window = index ? find_window(index) : NULL;
 		return window ? &window->window : NULL;
@@ -120,16 +125,27 @@ __u64 bpf_ktime_get_ns(void)
 
 void *bpf_ringbuf_reserve(void *ringbuf, __u64 size, __u64 flags)
 {
-	(void)ringbuf;
 	(void)flags;
-	return size == sizeof(target.event) ? &target.event : NULL;
+	if (ringbuf == &events)
+		return size == sizeof(target.event) ? &target.event : NULL;
+	if (size != sizeof(target.gsi[0]) || target.gsi_waiting == TARGET_GSI_ROOM)
+		return NULL;
+	return &target.gsi[target.gsi_waiting];
 }
 
 void bpf_ringbuf_submit(void *record, __u64 flags)
 {
+	(void)flags;
+	if (record == &target.event)
+		target.has_event = true;
+	else
+		target.gsi_waiting++;
+}
+
+void bpf_ringbuf_discard(void *record, __u64 flags)
+{
 	(void)record;
 	(void)flags;
-	target.has_event = true;
 }
 
 static uint8_t *frame_at(__u32 address)
@@ -189,6 +205,8 @@ void target_reset(struct target *t)
 	memset(t->mrs, 0, sizeof(t->mrs));
 	memset(&t->stats, 0, sizeof(t->stats));
 	t->has_event = false;
+	t->gsi_waiting = 0;
+	target_agent(t, false);
 	for (int i = 0; i < WINDOWS; i++)
 		t->windows[i].qpn = 0;
 	for (unsigned i = 0; i < MODEL_MRS; i++)
@@ -271,6 +289,20 @@ bool target_event(struct target *t, struct xa_event *event)
 	return has_event;
 }
 
+void target_agent(struct target *t, bool alive)
+{
+	t->agent.alive_until_ns = alive ? UINT64_MAX : 1;
+}
+
+bool target_gsi(struct target *t, struct xa_gsi_packet *packet)
+{
+	if (!t->gsi_waiting)
+		return false;
+	*packet = t->gsi[0];
+	memmove(t->gsi, t->gsi + 1, --t->gsi_waiting * sizeof(t->gsi[0]));
+	return true;
+}
+
 /* Everything around the frame is poisoned. */
 void target_run(struct target *t, const uint8_t *frame, size_t len, struct target_reply *reply)
 {
@@ -278,6 +310,7 @@ void target_run(struct target *t, const uint8_t *frame, size_t len, struct targe
 	struct xdp_md ctx = {
 		.data = (uintptr_t)data,
 		.data_end = (uintptr_t)data + len,
+		.ingress_ifindex = 1,
 	};
 
 	ASAN_UNPOISON_MEMORY_REGION(t->arena, ARENA);

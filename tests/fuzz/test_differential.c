@@ -205,6 +205,8 @@ static bool fits_atomics(enum xa_reason reason)
 	case XA_REASON_opcode:
 	case XA_REASON_not_roce:
 	case XA_REASON_gsi:
+	case XA_REASON_gsi_agent:
+	case XA_REASON_gsi_full:
 	case XA_REASON_unknown_qp:
 	case XA_REASON_malformed:
 	case XA_REASON_version:

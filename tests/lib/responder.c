@@ -42,6 +42,8 @@ static int set_sizes(struct responder_bpf *skel, const struct responder_config *
 	err = err ? err : bpf_map__set_max_entries(skel->maps.mrs, config->max_mrs);
 	err = err ? err : bpf_map__set_max_entries(skel->maps.mr_words, config->max_mrs);
 	err = err ? err : bpf_map__set_max_entries(skel->maps.replay, config->replay_windows);
+	if (config->gsi_bytes)
+		err = err ? err : bpf_map__set_max_entries(skel->maps.gsi, config->gsi_bytes);
 	skel->rodata->qp_mask = config->max_qps - 1;
 	skel->rodata->unknown_qp = config->unknown_qp;
 	return err;
@@ -58,6 +60,17 @@ static int take_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* One at a time. */
+static int take_gsi(void *ctx, void *data, size_t size)
+{
+	struct responder *r = ctx;
+
+	if (size != sizeof(r->gsi))
+		return -EPROTO;
+	memcpy(&r->gsi, data, size);
+	return -ECANCELED;
+}
+
 static int map_and_ring(struct responder *r)
 {
 	size_t qps_bytes = r->config.max_qps * sizeof(struct xa_qp);
@@ -66,7 +79,8 @@ static int map_and_ring(struct responder *r)
 	if (!r->qps)
 		return -errno;
 	r->ring = ring_buffer__new(fd_of(r->skel->maps.events), take_event, r, NULL);
-	return r->ring ? 0 : -errno;
+	r->gsi_ring = ring_buffer__new(fd_of(r->skel->maps.gsi), take_gsi, r, NULL);
+	return r->ring && r->gsi_ring ? 0 : -errno;
 }
 
 /* The whole file in memory, to be freed; NULL with errno. */
@@ -137,6 +151,7 @@ int responder_open(struct responder *r, const struct responder_config *config)
 void responder_close(struct responder *r)
 {
 	ring_buffer__free(r->ring);
+	ring_buffer__free(r->gsi_ring);
 	if (r->qps)
 		munmap(r->qps, page_round(r->config.max_qps * sizeof(struct xa_qp)));
 	responder_bpf__destroy(r->skel);
@@ -213,6 +228,21 @@ int responder_del_window(struct responder *r, uint32_t qpn)
 	int err = bpf_map_delete_elem(fd_of(r->skel->maps.replay), &qpn);
 
 	return err == -ENOENT ? 0 : err;
+}
+
+int responder_set_agent(struct responder *r, uint64_t alive_until_ns)
+{
+	struct xa_agent agent = {.alive_until_ns = alive_until_ns};
+	uint32_t first = 0;
+
+	return bpf_map_update_elem(fd_of(r->skel->maps.agent), &first, &agent, BPF_ANY);
+}
+
+int responder_gsi(struct responder *r)
+{
+	int err = ring_buffer__consume(r->gsi_ring);
+
+	return err == -ECANCELED ? 1 : err;
 }
 
 int responder_run(struct responder *r, const uint8_t *frame, size_t len, uint8_t *out,

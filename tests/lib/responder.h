@@ -23,6 +23,7 @@ struct responder_config {
 	uint32_t max_mrs;
 	uint32_t replay_windows;
 	enum xa_unknown_qp unknown_qp;
+	uint32_t gsi_bytes; /* of the ring for packets for QP 1; 0: as it comes */
 };
 
 struct responder {
@@ -33,6 +34,8 @@ struct responder {
 	struct xa_qp *qps;     /* the live map, config.max_qps of them */
 	struct xa_event event; /* the last one; see responder_events() */
 	unsigned int events;
+	struct ring_buffer *gsi_ring;
+	struct xa_gsi_packet gsi; /* the last one; see responder_gsi() */
 	int cpus;
 };
 
@@ -74,6 +77,12 @@ int responder_set_window(struct responder *responder, uint32_t qpn, const struct
 int responder_get_window(struct responder *responder, uint32_t qpn, struct xa_window *window);
 /* 0 also when there is none */
 int responder_del_window(struct responder *responder, uint32_t qpn);
+
+/* Somebody takes packets for QP 1, until that time of CLOCK_MONOTONIC; 0: nobody. */
+int responder_set_agent(struct responder *responder, uint64_t alive_until_ns);
+
+/* Takes the next packet that waits for him: responder->gsi. 1, or 0 when there is none. */
+int responder_gsi(struct responder *responder);
 
 /*
  * Runs the program once on a frame of 14 bytes or more (the kernel takes no less). Returns the verdict

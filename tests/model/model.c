@@ -22,6 +22,8 @@ enum {
 	ACKNOWLEDGE = 0x11,
 	ATOMIC_ACKNOWLEDGE = 0x12,
 	ATOMIC_ETH_LEN = 28,
+	UD_SEND_ONLY = 0x64,
+	GSI_ROCE_LEN = BTH_LEN + 8 + 256 + ICRC_LEN,
 	ATOMIC_ROCE_LEN = BTH_LEN + ATOMIC_ETH_LEN + ICRC_LEN,
 	SYNDROME_ACK = 0x1f,
 	NAK_SEQUENCE = 0x60,
@@ -285,6 +287,38 @@ static enum xa_reason check_qp(const struct model *m, const struct packet *p,
 	if (qp->locked)
 		return XA_REASON_busy;
 	return GO_ON;
+}
+
+/* A packet for QP 1 while somebody takes them. */
+static enum xa_reason check_gsi(const struct model *m, const struct packet *p)
+{
+	unsigned roce_len = p->udp_len - UDP_LEN;
+
+	if (p->opcode != UD_SEND_ONLY)
+		return XA_REASON_transport;
+	if (!pkey_fits(m, p))
+		return XA_REASON_pkey;
+	if (p->pad != 0 || roce_len < GSI_ROCE_LEN)
+		return XA_REASON_length;
+	if (roce_len > GSI_ROCE_LEN && !FAULT(m, gsi_any_length))
+		return XA_REASON_length;
+	return icrc_right(m, p) ? GO_ON : XA_REASON_icrc;
+}
+
+static enum xa_reason receive_gsi(struct model *m, const struct packet *p, struct model_result *r)
+{
+	enum xa_reason reason;
+
+	if (!m->agent && !FAULT(m, gsi_dead_agent))
+		return XA_REASON_gsi;
+	reason = check_gsi(m, p);
+	if (reason != GO_ON)
+		return reason;
+	if (m->gsi_waiting == m->gsi_room)
+		return XA_REASON_gsi_full;
+	m->gsi_waiting++;
+	r->gsi_len = FAULT(m, gsi_trailer) ? p->len : p->bth + GSI_ROCE_LEN;
+	return XA_REASON_gsi_agent;
 }
 
 static void read_atomic(struct packet *p)
@@ -644,6 +678,8 @@ static enum xa_reason receive(struct model *m, struct packet *p, struct model_re
 {
 	enum xa_reason reason = check_frame(p);
 
+	if (reason == XA_REASON_gsi)
+		return receive_gsi(m, p, r);
 	if (reason != GO_ON)
 		return reason;
 	r->qp = find_qp(m, p->qpn);

@@ -65,7 +65,10 @@
 	X(pad_ignored, "lets an atomic have pad bytes")                                            \
 	X(length_minimum, "lets an atomic be longer than it is")                                   \
 	X(icrc_ignored, "does not check the ICRC")                                                 \
-	X(icrc_reserved, "covers FECN, BECN and the reserved bits by the ICRC")
+	X(icrc_reserved, "covers FECN, BECN and the reserved bits by the ICRC")                    \
+	X(gsi_dead_agent, "keeps packets for QP 1 though nobody takes them")                       \
+	X(gsi_any_length, "hands over packets for QP 1 that are longer than a datagram")           \
+	X(gsi_trailer, "hands over what is behind the UDP payload")
 
 #define MODEL_FAULT_ENUM(name, meaning) MODEL_FAULT_##name,
 enum model_fault { MODEL_FAULTS(MODEL_FAULT_ENUM) MODEL_FAULT_COUNT };
@@ -135,6 +138,9 @@ struct model {
 	struct model_mr mrs[MODEL_MRS];
 	uint64_t counters[XA_CLASS_COUNT][XA_REASON_COUNT];
 	bool drop_unknown;
+	bool agent;           /* somebody takes packets for QP 1 */
+	unsigned gsi_room;    /* how many of them may wait */
+	unsigned gsi_waiting; /* how many do */
 	enum model_fault fault;
 };
 
@@ -145,6 +151,7 @@ struct model_result {
 	struct model_qp *qp; /* that was looked at, or NULL */
 	uint64_t *word;      /* that was operated on, or NULL */
 	bool fatal;          /* the QP went into the error state: qp->last_nak is its event */
+	size_t gsi_len;      /* bytes from the front of the frame that go to the agent; 0: none */
 	size_t reply_len;    /* bytes of the frame to send; 0 unless verdict is MODEL_TX */
 	uint8_t reply[MODEL_REPLY_MAX];
 };

@@ -13,11 +13,12 @@ static bool is_atomic(const struct packet *p)
 /* Packets are counted by operation from the moment that their QP is known. */
 static enum xa_class class_of(const struct packet *p, enum xa_reason reason)
 {
+	if (p->qpn == XA_QPN_GSI)
+		return XA_CLASS_OTHER;
 	switch (reason) {
 	case XA_REASON_not_roce:
 	case XA_REASON_malformed:
 	case XA_REASON_version:
-	case XA_REASON_gsi:
 	case XA_REASON_reserved_qpn:
 	case XA_REASON_unknown_qp:
 		return XA_CLASS_OTHER;

@@ -34,7 +34,7 @@ struct table {
 #define R(word) XA_REASON_##word
 
 extern const struct table parse_table, qp_table, psn_table, access_table, execute_table,
-	duplicate_table, reply_table;
+	duplicate_table, reply_table, gsi_table;
 
 /* Plays each row of a table over the families that it is for: a result each. */
 void run_table(struct rig *rig, const struct table *table);

@@ -12,6 +12,9 @@
 #include "lib/icrc.h"
 #include "../lib/tap.h"
 
+/* Where the kernel pretends that packets of BPF_PROG_TEST_RUN come in. */
+enum { LOOPBACK = 1 };
+
 static const uint8_t peer_v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 1};
 static const uint8_t local_v4[16] = {[10] = 0xff, 0xff, 10, 0, 0, 2};
 static const uint8_t peer_v6[16] = {0xfd, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7};
@@ -78,6 +81,14 @@ void scene_make_cas(struct scene *s)
 {
 	s->packet.opcode = XA_OP_CMP_SWAP;
 	s->packet.compare = s->words[SCENE_WORD];
+}
+
+void scene_make_gsi(struct scene *s)
+{
+	s->has_agent = 1;
+	s->packet.qpn = XA_QPN_GSI;
+	s->packet.opcode = XA_OP_UD_SEND_ONLY;
+	s->packet.body_len = XA_GSI_LEN - sizeof(struct xa_bth) - XA_ICRC_LEN;
 }
 
 void saved_fill(struct xa_saved *saved, uint32_t qpn, const struct packet *p, uint64_t original)
@@ -197,6 +208,8 @@ int scene_place(struct rig *rig, struct scene *s)
 	struct responder *r = &rig->responder;
 	int err = responder_set_mr(r, SCENE_MR, &s->mr);
 
+	/* Time 1 is long over. */
+	err = err ?: responder_set_agent(r, s->has_agent ? UINT64_MAX : 1);
 	xa_icrc_prefixes(&s->qp);
 	err = err ?: set_words(rig, s->has_words);
 	if (s->has_window)
@@ -273,6 +286,34 @@ static bool same_event(struct rig *rig, const struct xa_event *expected, uint64_
 		return tap_same("event", expected, event, sizeof(*expected));
 	tap_note("the event's time is not that of the packet");
 	return false;
+}
+
+/* What the agent gets: the frame from its beginning to the end of its ICRC. */
+static bool same_handed_over(struct rig *rig, enum xa_reason reason, const uint8_t *frame,
+			     uint64_t begin)
+{
+	const struct xa_gsi_packet *gsi = &rig->responder.gsi;
+	bool is_v4 = frame[packet_l3_offset(frame)] >> 4 == 4;
+	size_t len = packet_l3_offset(frame) + (is_v4 ? 28 : 48) + XA_GSI_LEN;
+	int got = responder_gsi(&rig->responder);
+
+	if (got != (reason == XA_REASON_gsi_agent)) {
+		tap_note("%d packets for the agent, expected %d", got, !got);
+		return false;
+	}
+	if (!got)
+		return true;
+	if (gsi->length != len || gsi->ifindex != LOOPBACK) {
+		tap_note("agent's packet of %u bytes from interface %u, expected %zu from %u",
+			 gsi->length, gsi->ifindex, len, LOOPBACK);
+		return false;
+	}
+	if (gsi->time_ns < begin || gsi->time_ns > monotonic_ns()) {
+		tap_note("the agent's packet has another time than it came at");
+		return false;
+	}
+	return tap_same("agent's packet", frame, gsi->frame, len) &&
+	       !responder_gsi(&rig->responder);
 }
 
 /* Exactly one counter has grown, by one. */
@@ -354,6 +395,7 @@ bool scene_check(struct rig *rig, const struct scene *scene, enum xa_reason reas
 	same &= same_memory(rig, &next);
 	same &= same_stats(rig, &stats, &out);
 	same &= same_event(rig, out.has_event ? &out.event : NULL, begin);
+	same &= same_handed_over(rig, reason, frame, begin);
 	if (after)
 		*after = next;
 	return same;

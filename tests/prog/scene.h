@@ -41,8 +41,9 @@ struct scene {
 	uint64_t words[SCENE_WORDS];
 	uint8_t has_window;
 	uint8_t has_words;
-	uint16_t cut;  /* bytes of the frame that arrive; 0: all */
-	uint16_t flip; /* 1 + the bit of the frame that is wrong; 0: none */
+	uint16_t cut;      /* bytes of the frame that arrive; 0: all */
+	uint16_t flip;     /* 1 + the bit of the frame that is wrong; 0: none */
+	uint8_t has_agent; /* somebody takes packets for QP 1 */
 };
 
 /* A scene in which the packet, a FETCH_ADD of SCENE_VA with the expected PSN, is executed. */
@@ -50,6 +51,9 @@ void scene_init(struct scene *scene, enum xa_family family);
 
 /* Makes the packet a COMPARE_SWAP that finds what it compares with. */
 void scene_make_cas(struct scene *scene);
+
+/* Makes the packet a datagram for QP 1 that somebody takes. */
+void scene_make_gsi(struct scene *scene);
 
 /* The saved result of an atomic, as the program leaves it. */
 void saved_fill(struct xa_saved *saved, uint32_t qpn, const struct packet *packet,

@@ -35,6 +35,7 @@ void sweep_opcodes(struct rig *rig, enum xa_family family);
 void sweep_order(struct rig *rig, enum xa_family family);
 void sweep_stories(struct rig *rig, enum xa_family family);
 void sweep_headers(struct rig *rig, enum xa_family family);
+void sweep_gsi(struct rig *rig, enum xa_family family);
 void sweep_random(struct rig *rig, enum xa_family family, int cases);
 
 #endif

@@ -26,6 +26,7 @@ static void run_tables(struct rig *rig)
 	run_table(rig, &execute_table);
 	run_table(rig, &duplicate_table);
 	run_table(rig, &reply_table);
+	run_table(rig, &gsi_table);
 }
 
 static void run_sweeps(struct rig *rig, enum xa_family family)
@@ -37,6 +38,7 @@ static void run_sweeps(struct rig *rig, enum xa_family family)
 	sweep_order(rig, family);
 	sweep_stories(rig, family);
 	sweep_headers(rig, family);
+	sweep_gsi(rig, family);
 	sweep_random(rig, family, RANDOM_CASES);
 }
 

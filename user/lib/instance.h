@@ -30,6 +30,8 @@ enum xa_map {
 	XA_MAP_REPLAY,
 	XA_MAP_STATS,
 	XA_MAP_EVENTS,
+	XA_MAP_GSI,
+	XA_MAP_AGENT,
 	XA_MAP_COUNT
 };
 

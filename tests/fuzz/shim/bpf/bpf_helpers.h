@@ -29,6 +29,7 @@ long bpf_loop(__u32 count, void *body, void *ctx, __u64 flags);
 __u64 bpf_ktime_get_ns(void);
 void *bpf_ringbuf_reserve(void *ringbuf, __u64 size, __u64 flags);
 void bpf_ringbuf_submit(void *record, __u64 flags);
+void bpf_ringbuf_discard(void *record, __u64 flags);
 long bpf_xdp_adjust_tail(struct xdp_md *ctx, int delta);
 long bpf_xdp_load_bytes(struct xdp_md *ctx, __u32 offset, void *to, __u32 len);
 
