@@ -111,7 +111,7 @@ static void print_aeth(uint8_t opcode, const uint8_t *at)
 static void print_payload(const uint8_t *l3, const uint8_t *bth, size_t roce_len)
 {
 	uint8_t opcode = bth[0], icrc[XA_ICRC_LEN];
-	uint32_t crc = htole32(xa_icrc(l3, bth, roce_len - XA_ICRC_LEN));
+	__le32 crc = htole32(xa_icrc(l3, bth, roce_len - XA_ICRC_LEN));
 
 	if ((opcode == XA_OP_CMP_SWAP || opcode == XA_OP_FETCH_ADD) && roce_len == XA_ATOMIC_LEN)
 		print_atmeth(opcode, bth + sizeof(struct xa_bth));

@@ -93,7 +93,7 @@ complete_line() { # WORDS...: what the last one could become
 	_xatomic "$root/usr/sbin/$1"
 	printf '%s\n' "${COMPREPLY[@]}" | sort | xargs
 }
-is "commands" "$(complete_line xatomic '')" "attach destroy detach monitor mr qp serve show stat upgrade"
+is "commands" "$(complete_line xatomic '')" "attach destroy detach monitor mr qp restore save serve show stat upgrade"
 is "commands by prefix" "$(complete_line xatomic d)" "destroy detach"
 is "second words" "$(complete_line xatomic mr '')" "add del dump set show"
 is "second words behind an option" "$(complete_line xatomic -i name qp '')" "add del reset show"

@@ -90,6 +90,7 @@ one_program() {
 
 test_text() {
 	local out
+	"$(build_of 0)" upgrade >/dev/null
 	out=$("$(build_of 1)" upgrade)
 	is "text: a line for the program" "$(head -1 <<<"$out" | sed -E 's/id [0-9]+, tag [0-9a-f]{16}/ID/g')" \
 		"instance 'default': program ID, replaced by ID"

@@ -21,6 +21,10 @@ XA_SWAP(be64toh, __be64, __u64)
 XA_SWAP(htons, __u16, __be16)
 XA_SWAP(htonl, __u32, __be32)
 XA_SWAP(htobe64, __u64, __be64)
+XA_SWAP(le32toh, __le32, __u32)
+XA_SWAP(le64toh, __le64, __u64)
+XA_SWAP(htole32, __u32, __le32)
+XA_SWAP(htole64, __u64, __le64)
 
 #undef ntohs
 #undef ntohl
@@ -32,6 +36,10 @@ XA_SWAP(htobe64, __u64, __be64)
 #undef htobe16
 #undef htobe32
 #undef htobe64
+#undef le32toh
+#undef le64toh
+#undef htole32
+#undef htole64
 #define ntohs   xa_ntohs
 #define ntohl   xa_ntohl
 #define be16toh xa_ntohs
@@ -42,6 +50,10 @@ XA_SWAP(htobe64, __u64, __be64)
 #define htobe16 xa_htons
 #define htobe32 xa_htonl
 #define htobe64 xa_htobe64
+#define le32toh xa_le32toh
+#define le64toh xa_le64toh
+#define htole32 xa_htole32
+#define htole64 xa_htole64
 
 /* The C library's macro compares plain integers with what htonl() gives. */
 #undef IN6_IS_ADDR_V4MAPPED

@@ -92,13 +92,13 @@ static void test_ambiguous_and_unknown(void **state)
 	assert_refuses("d", "'d' is short for several commands; give one of detach, destroy");
 	assert_refuses("de eth0", "give one of detach, destroy");
 	assert_refuses("m", "give one of mr, monitor");
-	assert_refuses("s", "give one of show, stat");
+	assert_refuses("s", "give one of show, save, stat, serve");
 	assert_refuses("mr s", "'s' is short for several commands; give one of show, set");
 	assert_refuses("mr d m", "'d' is short for several commands; give one of del, dump");
 	assert_refuses("mr", "the command is missing; give one of add, show, del, dump, set");
 	assert_refuses("frobnicate", "'frobnicate' is no command; give one of attach, detach, "
 				     "destroy, upgrade, show, mr, "
-				     "qp, stat, monitor");
+				     "qp, save, restore, stat, monitor");
 	assert_refuses("qp dump", "'dump' is no command; give one of add, show, del, reset");
 	assert_refuses("", "the command is missing");
 }

@@ -45,6 +45,8 @@ struct settings {
 	uint32_t rqpn;
 	uint32_t rq_psn;
 	uint32_t depth;
+	/* save, restore */
+	const char *file;
 	/* stat */
 	uint32_t watch; /* seconds, 0: once */
 	bool openmetrics;
@@ -73,6 +75,8 @@ int cli_qp_add(void *settings);
 int cli_qp_show(void *settings);
 int cli_qp_del(void *settings);
 int cli_qp_reset(void *settings);
+int cli_save(void *settings);
+int cli_restore(void *settings);
 int cli_stat(void *settings);
 int cli_monitor(void *settings);
 int cli_serve(void *settings);
@@ -94,6 +98,10 @@ struct json_object *cli_mr_json(const struct xa_instance *instance, const struct
 struct json_object *cli_qp_json(const struct xa_qp *qp, bool with_counters);
 struct json_object *cli_counts_json(const __u64 (*counts)[XA_REASON_COUNT]);
 struct json_object *cli_event_json(const struct xa_event *event, int64_t clock_offset_ns);
+
+/* Prints memory regions as `mr show` does. Returns the exit status. */
+int cli_print_mrs(const struct settings *settings, const struct xa_instance *instance,
+		  const struct xa_mr *list, size_t count);
 
 /* "tx", "nak", "pass" or "drop". */
 const char *cli_verdict(const struct xa_instance *instance, int reason);

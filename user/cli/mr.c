@@ -84,19 +84,26 @@ static int show_one(const struct settings *settings, const struct xa_instance *i
 	return xa_print(&settings->global, cli_mr_json(instance, &mr));
 }
 
+int cli_print_mrs(const struct settings *settings, const struct xa_instance *instance,
+		  const struct xa_mr *list, size_t count)
+{
+	struct json_object *array = json_object_new_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_object_array_add(array, cli_mr_json(instance, &list[i]));
+	return xa_print(&settings->global, array);
+}
+
 static int show_all(const struct settings *settings, const struct xa_instance *instance)
 {
-	struct json_object *array;
 	struct xa_mr *list;
 	size_t count;
 
 	if (xa_mr_list(instance, &list, &count))
 		return cli_failed();
-	array = json_object_new_array();
-	for (size_t i = 0; i < count; i++)
-		json_object_array_add(array, cli_mr_json(instance, &list[i]));
+	cli_print_mrs(settings, instance, list, count);
 	free(list);
-	return xa_print(&settings->global, array);
+	return XA_EXIT_DONE;
 }
 
 int cli_mr_show(void *data)

@@ -73,6 +73,7 @@ static const struct xa_option options[] = {
 	 .help = "how many results are kept for duplicates, 1 to 128, default 16, rounded up to a "
 		 "power of two",
 	 .parse = xa_opt_u32, AT(depth), .min = 1, .max = XA_MAX_DEPTH},
+	{"FILE", .help = "file of saved memory regions", .parse = xa_opt_text, AT(file)},
 	{"watch", .metavar = "SECONDS",
 	 .help = "print rates again and again, by default every second", .parse = cli_parse_watch,
 	 AT(watch), .min = 1, .max = 86400, .value_optional = true},
@@ -130,6 +131,9 @@ static const struct xa_command commands[] = {
 	{"qp del", "LQPN", "takes a queue pair down", cli_qp_del},
 	{"qp reset", "LQPN [--rq-psn]",
 	 "makes a queue pair ready to receive again, also after an error", cli_qp_reset},
+	{"save", "FILE", "writes all memory regions with their words and rkeys to a file",
+	 cli_save},
+	{"restore", "FILE", "registers the memory regions of a file as they were", cli_restore},
 	{"stat", "[--watch] [--openmetrics]",
 	 "counts packets by what they asked for and how they ended", cli_stat},
 	{"monitor", "", "prints errors of queue pairs as they come", cli_monitor},

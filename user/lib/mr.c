@@ -37,7 +37,7 @@ static int open_pin(const struct xa_place *place, const char *name)
 	return fd;
 }
 
-static struct xatomic_mr *map_words(int fd)
+struct xatomic_mr *xa_mr_map(int fd)
 {
 	struct bpf_map_info info = {0};
 	__u32 len = sizeof(info);
@@ -64,7 +64,7 @@ struct xatomic_mr *xa_mr_open_at(const struct xa_place *place, const char *name)
 
 	if (fd < 0)
 		return NULL;
-	mr = map_words(fd);
+	mr = xa_mr_map(fd);
 	error = errno;
 	close(fd);
 	errno = error;

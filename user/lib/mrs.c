@@ -5,6 +5,7 @@
 #include <bpf/btf.h>
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,13 +73,18 @@ static int choose_index(const struct xa_instance *instance, const struct xa_mr *
 			return i;
 }
 
+static int cannot_write(const char *name)
+{
+	return xa_error(
+		"the memory region '%s' cannot be written to the map (%s); run xatomic as root",
+		name, strerror(errno));
+}
+
 static int write_entry(const struct xa_instance *instance, uint32_t index, const struct xa_mr *mr)
 {
 	if (!bpf_map_update_elem(instance->maps[XA_MAP_MRS], &index, mr, BPF_ANY))
 		return 0;
-	return xa_error(
-		"the memory region '%s' cannot be written to the map (%s); run xatomic as root",
-		mr->name, strerror(errno));
+	return cannot_write(mr->name);
 }
 
 /* Returns after a grace period, when the kernel does (as in grace.c). */
@@ -103,12 +109,13 @@ static int remove_pin(const struct xa_instance *instance, const char *name)
 			strerror(errno), path);
 }
 
-/* Removes pins without an entry. Returns how many, or -1. */
-static int sweep_pins(const struct xa_instance *instance, const struct xa_mr *all)
+/* Calls `each` with every pin that has no entry, until it returns other than 0, and returns that. */
+static int for_each_stray(const struct xa_instance *instance, const struct xa_mr *all,
+			  int (*each)(const struct xa_instance *, const char *name))
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int removed = 0;
+	int status = 0;
 	DIR *dir;
 
 	if (xa_instance_path(instance, "mr", NULL, path))
@@ -117,24 +124,34 @@ static int sweep_pins(const struct xa_instance *instance, const struct xa_mr *al
 	if (!dir)
 		return xa_error("%s cannot be read (%s); run xatomic as root", path,
 				strerror(errno));
-	while (removed >= 0 && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || index_of(instance, all, entry->d_name) >= 0)
-			continue;
-		removed = remove_pin(instance, entry->d_name) ? -1 : removed + 1;
-	}
+	while (!status && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' && index_of(instance, all, entry->d_name) < 0)
+			status = each(instance, entry->d_name);
 	closedir(dir);
-	return removed;
+	return status;
 }
 
-/* What is left of registrations that did not come to their end, see mrs.h. */
+static int found(const struct xa_instance *instance, const char *name)
+{
+	(void)instance;
+	(void)name;
+	return 1;
+}
+
+/*
+ * What is left of registrations that did not come to their end, see mrs.h: first the words, as the pins are
+ * what tells that there may be some.
+ */
 static int sweep(const struct xa_instance *instance, const struct xa_mr *all)
 {
-	int removed = sweep_pins(instance, all);
+	int strays = for_each_stray(instance, all, found);
 
-	for (uint32_t i = 0; removed > 0 && i < instance->config.max_mrs; i++)
+	if (strays <= 0)
+		return strays;
+	for (uint32_t i = 0; i < instance->config.max_mrs; i++)
 		if (all[i].state == XA_MR_FREE && take_words_out(instance, i))
 			return -1;
-	return removed < 0 ? -1 : 0;
+	return for_each_stray(instance, all, remove_pin);
 }
 
 /* Types for `bpftool map dump`. A map without them works as well, so a failure counts for nothing. */
@@ -152,14 +169,16 @@ static int load_types(struct btf **types, __u32 *key, __u32 *value)
 	return *key && *value && !btf__load_into_kernel(*types) ? btf__fd(*types) : -1;
 }
 
-static int create_words(const struct xa_mr_request *request)
+/* A map of the size that region->mr has. */
+static int create_words(const struct xa_region *region)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+	uint64_t bytes = region->mr.length;
 	char name[NAME_BYTES];
 	struct btf *types;
 	int fd;
 
-	snprintf(name, sizeof(name), "%.15s", request->name);
+	snprintf(name, sizeof(name), "%.15s", region->mr.name);
 	for (char *c = name; *c; c++)
 		if (*c == '-')
 			*c = '_';
@@ -168,28 +187,90 @@ static int create_words(const struct xa_mr_request *request)
 		opts.btf_fd = fd;
 	else
 		opts.btf_key_type_id = opts.btf_value_type_id = 0;
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(__u32), sizeof(__u64), request->words,
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(__u32), sizeof(__u64), bytes / 8,
 			    &opts);
 	if (fd < 0)
-		xa_error("a map of %u words (%llu bytes) cannot be made (%s); give a smaller "
-			 "--words",
-			 request->words, 8ull * request->words, strerror(errno));
+		xa_error("a map of %" PRIu64 " words (%" PRIu64 " bytes) for '%s' cannot be made "
+			 "(%s); free some memory, or take a smaller --words",
+			 bytes / 8, bytes, region->mr.name, strerror(errno));
 	btf__free(types);
 	return fd;
 }
 
-static int pin_words(const struct xa_instance *instance, const struct xa_mr_request *request,
-		     int fd)
+int xa_region_create(struct xa_region *region)
+{
+	region->map = create_words(region);
+	return region->map < 0 ? -1 : 0;
+}
+
+static int cannot_open(const struct xa_region *region, const char *path)
+{
+	return xa_error("the words of '%s' cannot be opened at %s (%s); run xatomic as root",
+			region->mr.name, path, strerror(errno));
+}
+
+int xa_region_stat(const struct xa_instance *instance, struct xa_region *region)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (xa_instance_path(instance, "mr", region->mr.name, path))
+		return -1;
+	if (stat(path, &st))
+		return cannot_open(region, path);
+	region->owner = st.st_uid;
+	region->group = st.st_gid;
+	region->perm = st.st_mode & 0777;
+	return 0;
+}
+
+int xa_region_open(const struct xa_instance *instance, struct xa_region *region)
 {
 	char path[PATH_MAX];
 
-	if (xa_instance_path(instance, "mr", request->name, path))
+	if (xa_instance_path(instance, "mr", region->mr.name, path))
 		return -1;
-	if (bpf_obj_pin(fd, path))
+	region->map = bpf_obj_get(path);
+	return region->map < 0 ? cannot_open(region, path) : 0;
+}
+
+int xa_region_map(struct xa_region *region)
+{
+	region->mapping = xa_mr_map(region->map);
+	if (region->mapping) {
+		region->words = xatomic_mr_words(region->mapping);
+		return 0;
+	}
+	return xa_error("the words of '%s' cannot be mapped (%s); free some memory",
+			region->mr.name, strerror(errno));
+}
+
+void xa_region_close(struct xa_region *region)
+{
+	xatomic_mr_close(region->mapping);
+	if (region->map >= 0)
+		close(region->map);
+	region->mapping = NULL;
+	region->words = NULL;
+	region->map = -1;
+}
+
+static uint32_t index_in(const struct xa_region *region)
+{
+	return region->mr.rkey >> 8;
+}
+
+int xa_region_pin(const struct xa_instance *instance, const struct xa_region *region)
+{
+	char path[PATH_MAX];
+
+	if (xa_instance_path(instance, "mr", region->mr.name, path))
+		return -1;
+	if (bpf_obj_pin(region->map, path))
 		return xa_error("the words cannot be pinned at %s (%s); see that the BPF file "
 				"system is writable",
 				path, strerror(errno));
-	if (!chown(path, request->owner, request->group) && !chmod(path, request->perm))
+	if (!chown(path, region->owner, region->group) && !chmod(path, region->perm))
 		return 0;
 	xa_error("the owner and the mode of %s cannot be set (%s); run xatomic as root", path,
 		 strerror(errno));
@@ -197,30 +278,93 @@ static int pin_words(const struct xa_instance *instance, const struct xa_mr_requ
 	return -1;
 }
 
-/* Words first, state last: a packet that finds a valid entry finds its words. */
-static int publish(const struct xa_instance *instance, uint32_t index, int words, struct xa_mr *mr)
+/* One system call, which a signal cannot end early: all of them or none. */
+static int write_entries(const struct xa_instance *instance, const struct xa_region *regions,
+			 __u32 count, enum xa_mr_state state)
 {
-	mr->state = XA_MR_FREE;
-	if (write_entry(instance, index, mr))
+	__u32 *keys = calloc(count, sizeof(*keys));
+	struct xa_mr *values = calloc(count, sizeof(*values));
+	int status = 0;
+
+	if (!keys || !values)
+		status = no_memory();
+	for (__u32 i = 0; i < count && !status; i++) {
+		keys[i] = index_in(&regions[i]);
+		values[i] = regions[i].mr;
+		values[i].state = state;
+	}
+	if (!status && bpf_map_update_batch(instance->maps[XA_MAP_MRS], keys, values, &count, NULL))
+		status = cannot_write(regions->mr.name);
+	free(keys);
+	free(values);
+	return status;
+}
+
+static int give_words(const struct xa_instance *instance, struct xa_region *region)
+{
+	__u32 index = index_in(region);
+	int status;
+
+	if (region->map < 0 && xa_region_open(instance, region))
 		return -1;
-	if (bpf_map_update_elem(instance->maps[XA_MAP_MR_WORDS], &index, &words, BPF_ANY))
-		return xa_error("the words of '%s' cannot be given to the program (%s); run "
-				"xatomic as root",
-				mr->name, strerror(errno));
-	mr->state = XA_MR_VALID;
-	if (!write_entry(instance, index, mr))
+	status =
+		bpf_map_update_elem(instance->maps[XA_MAP_MR_WORDS], &index, &region->map, BPF_ANY);
+	if (status)
+		xa_error("the words of '%s' cannot be given to the program (%s); run xatomic as "
+			 "root",
+			 region->mr.name, strerror(errno));
+	/* There can be more regions than a process may have descriptors. */
+	xa_region_close(region);
+	return status;
+}
+
+/* Words first, state last: a packet that finds a valid entry finds its words. */
+int xa_regions_publish(const struct xa_instance *instance, struct xa_region *regions, size_t count)
+{
+	if (!count)
 		return 0;
-	take_words_out(instance, index);
+	if (write_entries(instance, regions, count, XA_MR_FREE))
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (give_words(instance, &regions[i]))
+			return -1;
+	if (write_entries(instance, regions, count, XA_MR_VALID))
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		regions[i].mr.state = XA_MR_VALID;
+	return 0;
+}
+
+/* A pin stays where the words do: it tells the next registration of them. */
+void xa_regions_withdraw(const struct xa_instance *instance, const struct xa_region *regions,
+			 size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!take_words_out(instance, index_in(&regions[i])))
+			remove_pin(instance, regions[i].mr.name);
+}
+
+static int create_and_register(const struct xa_instance *instance, struct xa_region *region)
+{
+	if (xa_region_create(region) || xa_region_pin(instance, region))
+		return -1;
+	if (!xa_regions_publish(instance, region, 1))
+		return 0;
+	xa_regions_withdraw(instance, region, 1);
 	return -1;
 }
 
-static int register_words(const struct xa_instance *instance, const struct xa_mr_request *request,
-			  uint32_t index, struct xa_mr *mr)
+static int add_at(const struct xa_instance *instance, const struct xa_mr_request *request,
+		  uint32_t index, struct xa_mr *mr)
 {
-	int words = create_words(request), status;
+	struct xa_region region = {
+		.owner = request->owner,
+		.group = request->group,
+		.perm = request->perm,
+		.map = -1,
+	};
+	int status;
 
-	if (words < 0)
-		return -1;
 	mr->iova = request->iova;
 	mr->length = 8ull * request->words;
 	mr->pdn = request->pdn;
@@ -228,13 +372,10 @@ static int register_words(const struct xa_instance *instance, const struct xa_mr
 	memset(mr->name, 0, sizeof(mr->name));
 	snprintf(mr->name, sizeof(mr->name), "%s", request->name);
 	xa_next_rkey(mr, index);
-	status = pin_words(instance, request, words);
-	if (!status) {
-		status = publish(instance, index, words, mr);
-		if (status)
-			remove_pin(instance, request->name);
-	}
-	close(words);
+	region.mr = *mr;
+	status = create_and_register(instance, &region);
+	*mr = region.mr;
+	xa_region_close(&region);
 	return status;
 }
 
@@ -254,9 +395,79 @@ int xa_mr_add(const struct xa_instance *instance, const struct xa_mr_request *re
 		index = choose_index(instance, all);
 		if (index >= 0) {
 			*mr = all[index];
-			status = register_words(instance, request, index, mr);
+			status = add_at(instance, request, index, mr);
 		}
 	}
+	free(all);
+	return status;
+}
+
+static int name_is_taken(const struct xa_instance *instance, const char *name)
+{
+	return xa_error("there is a memory region '%s' in instance '%s' already; delete it with "
+			"'xatomic -i %s mr del %s'",
+			name, instance->name, instance->name, name);
+}
+
+/* Marks the entry as taken. */
+static int check_index(const struct xa_instance *instance, struct xa_mr *all,
+		       const struct xa_region *region)
+{
+	uint32_t index = index_in(region);
+
+	if (index >= instance->config.max_mrs)
+		return xa_error("'%s' has rkey 0x%x, for which instance '%s' is too small (%u "
+				"memory regions); destroy it and attach with --max-mrs %u or more",
+				region->mr.name, region->mr.rkey, instance->name,
+				instance->config.max_mrs, index + 1);
+	if (all[index].state != XA_MR_FREE && !strcmp(all[index].name, region->mr.name))
+		return name_is_taken(instance, region->mr.name);
+	if (all[index].state != XA_MR_FREE)
+		return xa_error("the rkey 0x%x of '%s' cannot be had while '%s' has rkey 0x%x, as "
+				"rkeys differ in more than the last byte; delete that with "
+				"'xatomic -i %s mr del %s'",
+				region->mr.rkey, region->mr.name, all[index].name, all[index].rkey,
+				instance->name, all[index].name);
+	all[index] = region->mr;
+	all[index].state = XA_MR_VALID;
+	return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Is one name there twice in the table that the regions have been marked in? */
+static int check_names(const struct xa_instance *instance, const struct xa_mr *all)
+{
+	const char **names = calloc(instance->config.max_mrs, sizeof(*names));
+	size_t count = 0;
+	int status = 0;
+
+	if (!names)
+		return no_memory();
+	for (uint32_t i = 0; i < instance->config.max_mrs; i++)
+		if (all[i].state == XA_MR_VALID)
+			names[count++] = all[i].name;
+	qsort(names, count, sizeof(*names), compare_names);
+	for (size_t i = 1; i < count && !status; i++)
+		if (!strcmp(names[i - 1], names[i]))
+			status = name_is_taken(instance, names[i]);
+	free(names);
+	return status;
+}
+
+int xa_regions_check(const struct xa_instance *instance, const struct xa_region *regions,
+		     size_t count)
+{
+	struct xa_mr *all = read_all(instance);
+	int status = all ? sweep(instance, all) : -1;
+
+	for (size_t i = 0; i < count && !status; i++)
+		status = check_index(instance, all, &regions[i]);
+	if (!status)
+		status = check_names(instance, all);
 	free(all);
 	return status;
 }
