@@ -231,6 +231,33 @@ static void test_each_gets_its_own_answer(void **state)
 	assert_int_equal(xatomic_device_poll(device, 100, wc), 0);
 }
 
+/* Answers that nobody takes in would have no room in the end. */
+static void test_receiving_has_its_turn(void **state)
+{
+	enum { EACH = 4, ONE_WAY = 1024 };
+	struct xatomic_wc wc[100];
+	uint32_t sent = 0;
+	int done = 0, n;
+
+	(void)state;
+	open_many(MANY);
+	for (int i = 0; i < EACH * MANY; i++)
+		post(i / EACH);
+	assert_int_equal(xatomic_device_doorbell(device), 0);
+	while (done < EACH * MANY) {
+		assert_in_range(wire.tail - sent, 0, ONE_WAY);
+		assert_in_range(wire.tail - wire.head, 0, 2 * ONE_WAY);
+		sent = wire.tail;
+		assert_int_equal(xatomic_device_wait(device, -1), 1);
+		n = xatomic_device_poll(device, 100, wc);
+		assert_in_range(n, 1, 100);
+		for (int i = 0; i < n; i++)
+			assert_int_equal(wc[i].status, XATOMIC_WC_SUCCESS);
+		done += n;
+	}
+	assert_int_equal(wire.tail, EACH * MANY);
+}
+
 /* One doorbell does not send what waits for another. */
 static void test_a_doorbell_is_its_queue_pairs(void **state)
 {
@@ -381,6 +408,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_each_gets_its_own_answer, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_receiving_has_its_turn, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_a_doorbell_is_its_queue_pairs, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_both_ways_of_polling, set_up, tear_down),

@@ -8,7 +8,8 @@
 
 #include "qp.h"
 
-enum { MAX_ROUNDS = 16 };
+/* So many frames are sent, or taken in, before the other way has its turn. */
+enum { MAX_ROUNDS = 16, MAX_FRAMES = MAX_ROUNDS * XA_BATCH };
 
 static const uint64_t ns_per_s = 1000 * 1000 * 1000, ns_per_ms = 1000 * 1000;
 
@@ -31,6 +32,7 @@ int xa_device_create(struct xa_transport *transport, struct xatomic_device **dev
 	TAILQ_INIT(&new->ready);
 	new->deadline = XA_NEVER;
 	new->clock = xa_clock_ns;
+	new->allowance = MAX_FRAMES;
 	*device = new;
 	return 0;
 }
@@ -104,9 +106,10 @@ static int transmit_one(struct xatomic_device *device, struct xatomic_qp *qp, ui
 	struct xa_request request;
 	int error = 0;
 
-	while (!error && xa_engine_next(&qp->engine, now, &request)) {
+	while (!error && device->allowance && xa_engine_next(&qp->engine, now, &request)) {
 		struct xa_frame *frame = &device->out[device->filled++];
 
+		device->allowance--;
 		xa_frame_build(&qp->template, &request, frame->bytes);
 		frame->len = qp->template.len;
 		if (device->filled == XA_BATCH)
@@ -121,11 +124,11 @@ static int transmit(struct xatomic_device *device, uint64_t now)
 	struct xatomic_qp *qp, *next;
 	int error = 0;
 
-	for (qp = TAILQ_FIRST(&device->busy); qp && !error; qp = next) {
+	for (qp = TAILQ_FIRST(&device->busy); qp && !error && device->allowance; qp = next) {
 		next = TAILQ_NEXT(qp, busy_link);
 		error = transmit_one(device, qp, now);
-		/* Waits for xatomic_device_doorbell(). */
-		if (qp->engine.posted != qp->engine.rung)
+		/* Has more to send, or waits for xatomic_device_doorbell(). */
+		if (!device->allowance || qp->engine.posted != qp->engine.rung)
 			continue;
 		TAILQ_REMOVE(&device->busy, qp, busy_link);
 		qp->is_busy = false;
@@ -159,7 +162,10 @@ static void take(struct xatomic_device *device, uint64_t now, const struct xa_fr
 	note_deadline(device, qp);
 }
 
-/* Has an end, so that a flood of packets cannot keep the timers from their work. */
+/*
+ * Has an end, so that a flood of packets cannot keep the timers from their work. Answers to what is sent then
+ * will find room: only after all that had arrived has been taken in, many more may be called for.
+ */
 static int receive(struct xatomic_device *device, uint64_t now)
 {
 	int n = XA_BATCH;
@@ -168,7 +174,11 @@ static int receive(struct xatomic_device *device, uint64_t now)
 		n = device->transport->ops->receive(device->transport, device->in);
 		for (int i = 0; i < n; i++)
 			take(device, now, &device->in[i]);
+		if (n > 0)
+			device->allowance += n;
 	}
+	if (n < XA_BATCH || device->allowance > MAX_FRAMES)
+		device->allowance = MAX_FRAMES;
 	return n < 0 ? n : 0;
 }
 
@@ -294,6 +304,8 @@ int xa_device_wait(struct xatomic_device *device, const struct xatomic_qp *qp, i
 			break;
 		if (device->clock() >= end)
 			return 0;
+		if (!device->allowance)
+			continue;
 		error = sleep_until(device, end);
 		if (error)
 			return error;

@@ -24,7 +24,8 @@ struct xatomic_device {
 	struct xa_qp_list busy, ready;
 	uint64_t deadline; /* that of no queue pair's timer is earlier */
 	uint64_t (*clock)(void);
-	unsigned int filled; /* of `out` */
+	unsigned int filled;    /* of `out` */
+	unsigned int allowance; /* frames that may be sent before some must be taken in */
 	struct xa_frame out[XA_BATCH], in[XA_BATCH];
 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "../bpf/requester.h"
 #include "requester.skel.h"
@@ -17,7 +18,7 @@
 #include "xsk.h"
 
 /* System calls before a batch is left to the next one: the kernel sends but a few frames per call. */
-enum { KICKS = 64 };
+enum { KICKS = 64, PAUSE_NS = 20 * 1000 };
 
 struct xdp {
 	struct xa_transport transport; /* must come first */
@@ -27,7 +28,15 @@ struct xdp {
 
 static bool is_passing(int error)
 {
-	return error == EAGAIN || error == EBUSY || error == ENOBUFS || error == EINTR;
+	return error == EAGAIN || error == ENOBUFS || error == EINTR;
+}
+
+/* Whoever takes the frames at the other end may need this very CPU to do so. */
+static void yield(void)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	nanosleep(&pause, NULL);
 }
 
 static int xdp_send(struct xa_transport *transport, const struct xa_frame *frames, unsigned int n)
@@ -35,9 +44,14 @@ static int xdp_send(struct xa_transport *transport, const struct xa_frame *frame
 	struct xdp *xdp = (struct xdp *)transport;
 
 	xa_xsk_put(&xdp->xsk, frames, n);
-	for (int i = 0; i < KICKS && xa_xsk_is_sending(&xdp->xsk); i++)
-		if (sendto(xdp->xsk.fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 && !is_passing(errno))
+	for (int i = 0; i < KICKS && xa_xsk_is_sending(&xdp->xsk); i++) {
+		if (sendto(xdp->xsk.fd, NULL, 0, MSG_DONTWAIT, NULL, 0) >= 0 || is_passing(errno))
+			continue;
+		/* The driver's queue was full, and this frame has got lost. */
+		if (errno != EBUSY)
 			return -errno;
+		yield();
+	}
 	return 0;
 }
 
