@@ -18,10 +18,12 @@ class Mutant(NamedTuple):
     end: int
     old: str
     new: str
+    nth: int = 1  # of those in this file that are the same but for their place
 
     def name(self):
         """How equivalent.txt and people refer to it: no line number, that changes too often."""
-        return f"{self.file} | {self.rule} | {squeeze(self.old)} | {squeeze(self.new)}"
+        nth = f" | {self.nth}" if self.nth > 1 else ""
+        return f"{self.file} | {self.rule} | {squeeze(self.old)} | {squeeze(self.new)}{nth}"
 
 
 def squeeze(text):

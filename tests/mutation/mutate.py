@@ -30,6 +30,7 @@ SOURCES = ["bpf/*.bpf.h", "bpf/responder.bpf.c", "include/xatomic/abi.h", "inclu
 HERE = pathlib.Path(__file__).parent
 TIMEOUT = 300  # seconds for one test of one mutant; only hangs take so long
 REFUSED = ["program can be loaded", "program cannot be loaded"]  # in a test's result when the kernel says no
+VARIANTS = "tests/race/variants"  # of the program: the race test wants a slow one, of the mutant
 VERDICTS = ["no code", "not compiled", "verifier", "test", "equivalent", "SURVIVED"]
 
 
@@ -38,7 +39,7 @@ def arguments():
     parser.add_argument("--build", required=True, help="build directory with the tests")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="mutants whose name or FILE:LINE contains this")
-    parser.add_argument("--again", action="store_true", help="only those that survived the last run")
+    parser.add_argument("--again", action="store_true", help="only those that survived the last run, or are new")
     parser.add_argument("tests", nargs="+", help="test programs in order, with NAME=VALUE before them")
     return parser.parse_args()
 
@@ -72,18 +73,23 @@ class Worker:
         self.tests = args.tests
         self.sources = sources
         self.compiler = shlex.split(os.environ["BPF_CC"])
-        for tree in ("bpf", "include"):
+        for tree in ("bpf", "include", VARIANTS):
             shutil.copytree(tree, self.dir / tree)
         self.object = self.dir / "responder.bpf.o"
+        self.slow = self.dir / "race/slow.bpf.o"
+        self.slow.parent.mkdir()
         self.original = self.compile()
         if not self.original:
             raise SystemExit("mutate: the unchanged program does not compile; see 'make'")
 
+    def run_compiler(self, source, output):
+        command = [self.compiler[0], "-I", self.dir / "include", *self.compiler[1:], "-w", "-c",
+                   self.dir / source, "-o", output]
+        return subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
+
     def compile(self):
         """The code without debug information; None when it does not compile."""
-        command = [self.compiler[0], "-I", self.dir / "include", *self.compiler[1:], "-w", "-c",
-                   self.dir / "bpf/responder.bpf.c", "-o", self.object]
-        if subprocess.run(command, stderr=subprocess.DEVNULL).returncode:
+        if not self.run_compiler("bpf/responder.bpf.c", self.object):
             return None
         bare = self.dir / "bare.o"
         subprocess.run(["llvm-objcopy", "-g", "-R", ".BTF", "-R", ".BTF.ext", "-R", ".rel.BTF",
@@ -116,6 +122,9 @@ class Worker:
         """The first sign that the test is not content, or ''. Ends the test there."""
         *settings, program = test.split()
         environment = dict(os.environ, XATOMIC_TEST_OBJECT=str(self.object))
+        if program.endswith("test_race"):
+            self.run_compiler(f"{VARIANTS}/slow.bpf.c", self.slow)
+            environment["BUILD"] = str(self.dir)
         environment.update(setting.split("=", 1) for setting in settings)
         process = subprocess.Popen([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    errors="replace", env=environment, start_new_session=True)
@@ -163,10 +172,11 @@ def run_all(todo, args, sources, equivalents):
             shutil.rmtree(worker.dir)
 
 
-def print_table(results):
-    """The table of docs/testing.md."""
+def print_table(all_mutants, record):
+    """The table of docs/testing.md, from this run and what earlier ones have left."""
     per_file = collections.defaultdict(collections.Counter)
-    for mutant, verdict, _, _ in results:
+    for mutant in all_mutants:
+        verdict = record.get(mutant.name(), "not run")
         per_file[mutant.file][verdict] += 1
         per_file["all"][verdict] += 1
     columns = [v for v in VERDICTS if v not in ("no code", "not compiled")]
@@ -176,8 +186,8 @@ def print_table(results):
         if file != "all":
             print_row(f"`{file}`", count, columns)
     print_row("all", per_file["all"], columns)
-    print(f"\nNot counted: {per_file['all']['no code']} that compile to the same code and "
-          f"{per_file['all']['not compiled']} that do not compile.")
+    print(f"\nNot counted: {per_file['all']['no code']} that compile to the same code, "
+          f"{per_file['all']['not compiled']} that do not compile, {per_file['all']['not run']} not run.")
 
 
 def print_row(name, count, columns):
@@ -190,37 +200,39 @@ def print_row(name, count, columns):
 def choose(all_mutants, args, last):
     chosen = [m for m in all_mutants if args.only in m.name() or args.only in f"{m.file}:{m.line}"]
     if args.again:
-        chosen = [m for m in chosen if last.get(m.name()) == "SURVIVED"]
+        chosen = [m for m in chosen if last.get(m.name()) in (None, "SURVIVED")]
     return chosen
 
 
 def unique(all_mutants):
-    """Different rules may come to the same change."""
-    seen = {}
+    """Different rules may come to the same change; what differs in its place alone is numbered."""
+    changes, names = set(), collections.Counter()
     for mutant in all_mutants:
-        seen.setdefault((mutant.file, mutant.start, mutant.end, mutant.new), mutant)
-    return list(seen.values())
+        change = (mutant.file, mutant.start, mutant.end, mutant.new)
+        if change not in changes:
+            changes.add(change)
+            names[mutant.name()] += 1
+            yield mutant._replace(nth=names[mutant.name()])
 
 
 def main():
     args = arguments()
     sources = read_sources()
     equivalents = read_equivalents()
-    all_mutants = unique(m for source in sources.values() for m in source.mutants)
+    all_mutants = list(unique(m for source in sources.values() for m in source.mutants))
     record = pathlib.Path(args.build) / "mutation.json"
     last = json.loads(record.read_text()) if record.exists() else {}
     for name in set(equivalents) - {m.name() for m in all_mutants}:
         print(f"equivalent.txt names a mutant that is no more: {name}")
-    results = []
-    for result in run_all(choose(all_mutants, args, last), args, sources, equivalents):
-        mutant, verdict, said, seconds = result
-        results.append(result)
+    survivors = []
+    for mutant, verdict, said, seconds in run_all(choose(all_mutants, args, last), args, sources, equivalents):
         last[mutant.name()] = verdict
+        if verdict == "SURVIVED":
+            survivors.append(mutant)
         print(f"{verdict:12} {mutant.file}:{mutant.line} {seconds:.1f} s {mutant.rule}: "
               f"{mutants.squeeze(mutant.old)}  ->  {mutants.squeeze(mutant.new)}  {said}", flush=True)
         record.write_text(json.dumps(last, indent=0))
-    print_table(results)
-    survivors = [m for m, verdict, _, _ in results if verdict == "SURVIVED"]
+    print_table(all_mutants, last)
     if survivors:
         print("\nSurvivors, as equivalent.txt would name them:")
     for mutant in survivors:
