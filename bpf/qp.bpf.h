@@ -105,6 +105,7 @@ static __always_inline enum xa_reason check_connection(const struct packet *p)
 static __always_inline enum xa_reason check_length(const struct packet *p)
 {
 	__u32 pad = XA_BTH_PAD(p->bth_flags);
+	const void *bth = p->bth;
 
 	if (!p->is_atomic)
 		return p->roce_len < xa_rc_header_len(p->opcode) + pad + XA_ICRC_LEN
@@ -112,8 +113,9 @@ static __always_inline enum xa_reason check_length(const struct packet *p)
 			       : GO_ON;
 	if (p->roce_len != XA_ATOMIC_LEN || pad)
 		return XA_REASON_length;
-	/* For the verifier, as in parse_roce(). */
-	if ((void *)p->bth + XA_ATOMIC_LEN > p->data_end)
+	/* For the verifier, as in parse_roce(); the barrier keeps clang 22 from finding this implied. */
+	barrier_var(bth);
+	if (bth + XA_ATOMIC_LEN > p->data_end)
 		return XA_REASON_length;
 	return GO_ON;
 }
