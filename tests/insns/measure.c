@@ -72,18 +72,34 @@ static bool same_result(const struct result *kernel, const struct result *ours)
 	return false;
 }
 
-static bool same_event(struct rig *rig, struct maps *maps)
+/*
+ * The kernel left `count` records (none, or the one of which `size` bytes mean something) in a ring buffer:
+ * is that what is in ours? Each record begins with a time, which is not compared.
+ */
+static bool same_record(struct maps *maps, const struct bpf_map *ring, int count, void *record,
+			size_t size)
 {
-	struct map *ring = maps_by_fd(maps, bpf_map__fd(rig->responder.skel->maps.events));
-	int events = responder_events(&rig->responder);
-	struct xa_event *kernel = &rig->responder.event, *ours = (void *)ring->values;
+	const struct map *ours = maps_by_fd(maps, bpf_map__fd(ring));
 
-	if (events != (int)(ring->used / sizeof(*ours))) {
-		tap_note("%zu events, by the kernel %d", ring->used / sizeof(*ours), events);
+	if (count < 0 || count > 1 || !count != !ours->used) {
+		tap_note("%s: %u bytes, by the kernel %d records", ours->info.name, ours->used,
+			 count);
 		return false;
 	}
-	kernel->time_ns = ours->time_ns;
-	return !events || tap_same("event", kernel, ours, sizeof(*ours));
+	if (!count)
+		return true;
+	memcpy(record, ours->values, sizeof(uint64_t));
+	return tap_same(ours->info.name, record, ours->values, size);
+}
+
+static bool same_records(struct rig *rig, struct maps *maps)
+{
+	struct responder *r = &rig->responder;
+	int events = responder_events(r), packets = responder_gsi(r);
+
+	return same_record(maps, r->skel->maps.events, events, &r->event, sizeof(r->event)) &&
+	       same_record(maps, r->skel->maps.gsi, packets, &r->gsi,
+			   offsetof(struct xa_gsi_packet, frame) + r->gsi.length);
 }
 
 /* `ours` is the state before, which the interpreter changes; `kernels` is read afterwards. */
@@ -104,7 +120,7 @@ static bool run_both(struct rig *rig, const struct class *class, const struct pa
 		tap_note("the maps cannot be copied: %s", strerror(-err));
 		return false;
 	}
-	return same_result(&kernel, &our) & maps_same(kernels, ours) & same_event(rig, ours);
+	return same_result(&kernel, &our) & maps_same(kernels, ours) & same_records(rig, ours);
 }
 
 bool measure(struct rig *rig, const struct class *class, struct cost *cost)

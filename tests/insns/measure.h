@@ -14,7 +14,7 @@ struct cost {
 
 /*
  * Runs the packet of a class in the interpreter and in the kernel, from the same state. True when both
- * agree on the verdict, the frame, every map and the event, and the packet has met what its class says;
+ * agree on the verdict, the frame, every map and ring, and the packet has met what its class says;
  * else notes tell what is wrong.
  */
 bool measure(struct rig *rig, const struct class *class, struct cost *cost);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { REGION_SHIFT = 24, MAX_EXECUTED = 1000000, FIRST_SAVED = 6, SAVED = 5 };
+enum { LOOPBACK = 1 }; /* where packets of BPF_PROG_TEST_RUN come in */
 
 bool vm_fail(struct vm *vm, const char *format, ...)
 {
@@ -58,6 +59,7 @@ void vm_init(struct vm *vm, const struct bpf_insn *insns, size_t count, struct m
 	vm->insns = insns;
 	vm->insn_count = count;
 	vm->maps = maps;
+	vm->ctx.ingress_ifindex = LOOPBACK;
 	vm->ctx_at = add_region(vm, &vm->ctx, sizeof(vm->ctx));
 	vm->ctx.data = add_region(vm, vm->frame, 0);
 	vm->stack_at = add_region(vm, vm->stack[0], VM_STACK);
