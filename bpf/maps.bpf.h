@@ -79,6 +79,15 @@ struct {
 	__type(value, struct xa_agent);
 } agent SEC(".maps");
 
+/* Not read here: the connection manager's memory. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, XA_DEF_QPS);
+	__type(key, __u32);
+	__type(value, struct xa_connection);
+} connections SEC(".maps");
+
 /* Not read here: it tells later commands and upgrades what the instance was made with. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

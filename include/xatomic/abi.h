@@ -28,6 +28,9 @@
 #define XA_ACCESS_READ   4
 #define XA_ACCESS_ATOMIC 8
 
+/* Beside them in a QP: `xatomic serve` made it, and takes it down. */
+#define XA_QP_SERVED 0x80
+
 /*
  * Why a packet ended as it did: one word per cause, the same in `stats`, in a QP's last NAK, in
  * events and in every tool. X(word, verdict, meaning).
@@ -215,6 +218,7 @@ struct xa_event {
  */
 struct xa_agent {
 	__u64 alive_until_ns; /* CLOCK_MONOTONIC */
+	__u64 ca_guid;        /* of this instance, in CM messages; 0 before the first one */
 };
 
 /* Longest frame with a CM datagram: Ethernet, two tags, IPv6, UDP, 280 bytes of RoCE. */
@@ -228,6 +232,44 @@ struct xa_gsi_packet {
 	__u8 frame[XA_GSI_FRAME_MAX];
 };
 
+/*
+ * Value of `connections` (ARRAY, BPF_F_MMAPABLE; index = low bits of the QPN): what the connection manager has
+ * to know of a queue pair that it made, so that another process can go on where one has died. The program does
+ * not read it.
+ */
+enum xa_connection_state { XA_CONNECTION_NONE, XA_CONNECTION_HALF_OPEN, XA_CONNECTION_ESTABLISHED };
+
+struct xa_connection {
+	enum xa_connection_state state; /* written last, and first when it ends */
+	__u32 lqpn;
+	__u32 rqpn;
+	__u32 local_comm_id;
+	__u32 remote_comm_id;
+	__u32 psn; /* first one of the requester */
+	__u64 tid; /* of the REQ */
+	__u64 remote_guid;
+	__be32 peer[4]; /* GIDs */
+	__be32 local[4];
+	__u32 ifindex;
+	enum xa_family family;
+	__u8 vlans;
+	__u8 depth;   /* that the requester was granted */
+	__u8 access;  /* XA_ACCESS_* */
+	__u8 timeout; /* of the requester's answers, 4.096 us * 2^timeout */
+	__u8 retries;
+	__u8 peer_mac[6];
+	__u8 local_mac[6];
+	__u16 port; /* of RDMA_PS_TCP that it came by */
+	__u16 vlan_tpid[2];
+	__u16 vlan_tci[2];
+	__u64 iova; /* of the memory region, as the REP told it */
+	__u64 length;
+	__u32 rkey;
+	__u32 reserved;
+	char name[XA_NAME_LEN];
+};
+
+_Static_assert(sizeof(struct xa_connection) == 192, "no hole in a connection");
 _Static_assert(sizeof(struct xa_gsi_packet) == 368, "no hole in a record");
 _Static_assert(sizeof(struct xa_qp_ctl) == 8, "the control word is one word");
 _Static_assert(sizeof(struct xa_counters) == 8 * XA_REASON_COUNT, "one counter per reason");

@@ -9,6 +9,10 @@
 
 #include "lib/error.h"
 
+enum { MAX_LOCALS = 1024 };
+
+static const uint64_t valid_ns = 1000 * 1000 * 1000;
+
 static bool ip_of(const struct sockaddr *address, struct xa_ip *ip)
 {
 	if (!address)
@@ -42,15 +46,58 @@ static bool same_network(const struct xa_ip *a, const struct xa_ip *b, const str
 }
 
 /* An IPv4 address may stand under a label, "eth0:1". */
-static bool runs_program(const char *label)
+static int ifindex_of(const char *label)
 {
 	char name[IF_NAMESIZE];
-	__u32 id = 0;
 
 	strncpy(name, label, sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	name[strcspn(name, ":")] = '\0';
-	return !bpf_xdp_query_id(if_nametoindex(name), 0, &id) && id;
+	return if_nametoindex(name);
+}
+
+static bool runs_program(const char *label)
+{
+	__u32 id = 0;
+
+	return !bpf_xdp_query_id(ifindex_of(label), 0, &id) && id;
+}
+
+struct local {
+	int ifindex;
+	struct xa_ip ip;
+};
+
+static struct {
+	struct local list[MAX_LOCALS];
+	size_t count;
+	uint64_t until;
+} known;
+
+static void read_locals(void)
+{
+	struct ifaddrs *list, *entry;
+	struct xa_ip ip;
+
+	known.count = 0;
+	if (getifaddrs(&list))
+		return;
+	for (entry = list; entry && known.count < MAX_LOCALS; entry = entry->ifa_next)
+		if (ip_of(entry->ifa_addr, &ip))
+			known.list[known.count++] = (struct local){ifindex_of(entry->ifa_name), ip};
+	freeifaddrs(list);
+}
+
+bool cm_local_has(int ifindex, const struct xa_ip *ip, uint64_t now_ns)
+{
+	if (now_ns >= known.until) {
+		read_locals();
+		known.until = now_ns + valid_ns;
+	}
+	for (size_t i = 0; i < known.count; i++)
+		if (known.list[i].ifindex == ifindex && xa_ip_equal(&known.list[i].ip, ip))
+			return true;
+	return false;
 }
 
 /* How good is this address for the peer? 0: not at all. */

@@ -13,6 +13,21 @@ static void stop(struct cm_source *source)
 	serve->stopped = true;
 }
 
+static int open_manager(struct cm_serve *serve)
+{
+	const struct cm_manager_attr attr = {
+		.loop = &serve->loop,
+		.qps = &serve->qps,
+		.policy = &serve->config->policy,
+		.ports = &serve->config->ports,
+		.reporter = &serve->reporter,
+		.max_half_open = serve->config->half_open,
+		.requests_per_second = serve->config->requests_per_second,
+	};
+
+	return cm_manager_open(&serve->manager, &attr);
+}
+
 int cm_serve_open(struct cm_serve *serve, const struct cm_config *config,
 		  struct xa_instance *instance, int signals, const struct cm_reporter *reporter)
 {
@@ -29,7 +44,9 @@ int cm_serve_open(struct cm_serve *serve, const struct cm_config *config,
 		.max = config->sessions,
 	};
 	cm_qps_init(&serve->qps, instance, config->qps_per_peer);
-	if (cm_loop_open(&serve->loop) || cm_loop_add(&serve->loop, &serve->signals))
+	serve->manager.packet = -1;
+	if (cm_loop_open(&serve->loop) || cm_loop_add(&serve->loop, &serve->signals) ||
+	    open_manager(serve))
 		return -1;
 	return config->perftest_port ? cm_sessions_open(&serve->sessions, config->perftest_port)
 				     : 0;
@@ -37,10 +54,14 @@ int cm_serve_open(struct cm_serve *serve, const struct cm_config *config,
 
 int cm_serve_run(struct cm_serve *serve)
 {
-	uint64_t deadline;
+	uint64_t deadline, now, other;
 
 	while (!serve->stopped) {
-		deadline = cm_sessions_expire(&serve->sessions, xa_clock_ns());
+		now = xa_clock_ns();
+		deadline = cm_sessions_expire(&serve->sessions, now);
+		other = cm_manager_timer(&serve->manager, now);
+		if (other < deadline)
+			deadline = other;
 		if (cm_qps_end_turn(&serve->qps) || cm_loop_turn(&serve->loop, deadline) ||
 		    cm_qps_end_turn(&serve->qps))
 			return -1;
@@ -51,6 +72,7 @@ int cm_serve_run(struct cm_serve *serve)
 void cm_serve_close(struct cm_serve *serve)
 {
 	cm_sessions_close(&serve->sessions);
+	cm_manager_close(&serve->manager);
 	cm_qps_end_turn(&serve->qps);
 	cm_loop_close(&serve->loop);
 }

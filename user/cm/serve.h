@@ -8,6 +8,7 @@
 
 #include "event.h"
 #include "loop.h"
+#include "manager.h"
 #include "policy.h"
 #include "qps.h"
 #include "sessions.h"
@@ -31,6 +32,7 @@ struct cm_serve {
 	struct cm_source signals;
 	struct cm_qps qps;
 	struct cm_sessions sessions;
+	struct cm_manager manager;
 	bool stopped;
 };
 

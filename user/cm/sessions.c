@@ -108,7 +108,7 @@ static bool connect_qp(void *data, const struct cm_pt_key *client, uint32_t cycl
 		return why_not(why, xatomic_error());
 	request.pdn = mr.pdn;
 	request.depth = session->offer->depth;
-	request.access = session->offer->access;
+	request.access = session->offer->access | XA_QP_SERVED;
 	if (cm_qps_add(sessions->qps, &request, &qp))
 		return why_not(why, xatomic_error());
 	*ours = (struct cm_pt_key){

@@ -43,6 +43,7 @@ static int set_sizes(struct responder_bpf *skel, const struct xa_config *config)
 	if (bpf_map__set_max_entries(skel->maps.qps, config->max_qps) ||
 	    bpf_map__set_max_entries(skel->maps.mrs, config->max_mrs) ||
 	    bpf_map__set_max_entries(skel->maps.mr_words, config->max_mrs) ||
+	    bpf_map__set_max_entries(skel->maps.connections, config->max_qps) ||
 	    bpf_map__set_max_entries(skel->maps.replay, config->replay_windows))
 		return -1;
 	return 0;

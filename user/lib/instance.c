@@ -15,9 +15,10 @@
 #include "error.h"
 
 const char *const xa_map_names[XA_MAP_COUNT] = {
-	[XA_MAP_CONFIG] = "config",     [XA_MAP_QPS] = "qps",       [XA_MAP_MRS] = "mrs",
-	[XA_MAP_MR_WORDS] = "mr_words", [XA_MAP_REPLAY] = "replay", [XA_MAP_STATS] = "stats",
-	[XA_MAP_EVENTS] = "events",     [XA_MAP_GSI] = "gsi",       [XA_MAP_AGENT] = "agent",
+	[XA_MAP_CONFIG] = "config",           [XA_MAP_QPS] = "qps",       [XA_MAP_MRS] = "mrs",
+	[XA_MAP_MR_WORDS] = "mr_words",       [XA_MAP_REPLAY] = "replay", [XA_MAP_STATS] = "stats",
+	[XA_MAP_EVENTS] = "events",           [XA_MAP_GSI] = "gsi",       [XA_MAP_AGENT] = "agent",
+	[XA_MAP_CONNECTIONS] = "connections",
 };
 
 static int too_long(void)

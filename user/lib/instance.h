@@ -32,6 +32,7 @@ enum xa_map {
 	XA_MAP_EVENTS,
 	XA_MAP_GSI,
 	XA_MAP_AGENT,
+	XA_MAP_CONNECTIONS,
 	XA_MAP_COUNT
 };
 

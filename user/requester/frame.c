@@ -144,14 +144,13 @@ static uint32_t prefix_crc(const struct xa_template *template, uint8_t opcode)
 	return xa_crc(XA_CRC_ONES, masked, len - sizeof(__be32));
 }
 
-void xa_template_init(struct xa_template *template, const struct xa_path *path)
+size_t xa_frame_headers(uint8_t *frame, const struct xa_path *path, size_t roce_len, size_t *l3)
 {
-	uint16_t udp_len = UDP_LEN + XA_ATOMIC_LEN;
+	uint16_t udp_len = UDP_LEN + roce_len;
 	uint8_t *ip, *udp, *bth;
 
-	memset(template, 0, sizeof(*template));
-	template->l3 = put_ethernet(template->bytes, path);
-	ip = template->bytes + template->l3;
+	*l3 = put_ethernet(frame, path);
+	ip = frame + *l3;
 	udp = ip + put_ip(ip, path, udp_len);
 	put16(udp, xa_udp_sport(path->lqpn, path->rqpn));
 	put16(udp + 2, XA_ROCE_PORT);
@@ -159,7 +158,16 @@ void xa_template_init(struct xa_template *template, const struct xa_path *path)
 	bth = udp + UDP_LEN;
 	put16(bth + offsetof(struct xa_bth, pkey), path->pkey);
 	put32(bth + offsetof(struct xa_bth, qpn), path->rqpn);
-	template->roce = bth - template->bytes;
+	return bth - frame;
+}
+
+void xa_template_init(struct xa_template *template, const struct xa_path *path)
+{
+	size_t l3;
+
+	memset(template, 0, sizeof(*template));
+	template->roce = xa_frame_headers(template->bytes, path, XA_ATOMIC_LEN, &l3);
+	template->l3 = l3;
 	template->len = template->roce + XA_ATOMIC_LEN;
 	template->swap_crc = prefix_crc(template, XA_OP_CMP_SWAP);
 	template->add_crc = prefix_crc(template, XA_OP_FETCH_ADD);
@@ -183,8 +191,7 @@ void xa_frame_build(const struct xa_template *template, const struct xa_request 
 		 ~xa_crc(is_swap ? template->swap_crc : template->add_crc, apsn, icrc - apsn));
 }
 
-/* Offset of the IP header, its EtherType in *type; 0 when there is none. */
-static size_t find_l3(const uint8_t *frame, size_t len, uint16_t *type)
+size_t xa_frame_l3(const uint8_t *frame, size_t len, uint16_t *type)
 {
 	size_t at = ETH_TYPE;
 
@@ -201,7 +208,7 @@ static size_t find_l3(const uint8_t *frame, size_t len, uint16_t *type)
 bool xa_frame_qpn(const uint8_t *frame, size_t len, uint32_t *qpn)
 {
 	uint16_t type;
-	size_t l3 = find_l3(frame, len, &type);
+	size_t l3 = xa_frame_l3(frame, len, &type);
 	size_t udp = l3 + (type == ETH_P_IP ? IPV4_LEN : IPV6_LEN);
 
 	if (!l3 || (type != ETH_P_IP && type != ETH_P_IPV6) || udp + UDP_LEN + BTH_LEN > len ||
@@ -278,7 +285,7 @@ bool xa_frame_parse(const struct xa_path *path, const uint8_t *frame, size_t len
 		    struct xa_response *response)
 {
 	uint16_t type;
-	size_t l3 = find_l3(frame, len, &type), l3_len, roce_len;
+	size_t l3 = xa_frame_l3(frame, len, &type), l3_len, roce_len;
 	const uint8_t *ip = frame + l3, *udp, *bth;
 
 	if (!l3 || type != (is_ipv4(path) ? ETH_P_IP : ETH_P_IPV6) ||

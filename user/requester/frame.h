@@ -33,6 +33,15 @@ struct xa_template {
 void xa_template_init(struct xa_template *template, const struct xa_path *path);
 
 /*
+ * Writes the front of a packet of the path, `roce_len` bytes long from BTH to ICRC: all headers up to UDP, and
+ * P_Key and DestQP of BTH; `frame` is all zeros before. Returns the offset of BTH, and that of the IP header in *l3.
+ */
+size_t xa_frame_headers(uint8_t *frame, const struct xa_path *path, size_t roce_len, size_t *l3);
+
+/* Offset of the IP header behind 0-2 VLAN tags, its EtherType in *type; 0 when there is none. */
+size_t xa_frame_l3(const uint8_t *frame, size_t len, uint16_t *type);
+
+/*
  * Writes the request's frame, template->len bytes; the same request is always the same frame. The IPv4
  * identification is 0, as it may be where DF is set (RFC 6864). MigReq is 0 as in rxe, AckReq 1.
  */
