@@ -244,9 +244,9 @@ summary() {
 
 table() {
 	jq -r '.[] | [.name, (.ops_per_second | round), .p50_us, .p99_us, .p999_us, .server_cpu_us] | @tsv' |
-		awk -F '\t' 'BEGIN { printf "%-42s %9s %9s %9s %9s %14s\n", "", "ops/s", "p50 us", "p99 us",
+		awk -F '\t' 'BEGIN { printf "%-52s %9s %9s %9s %9s %14s\n", "", "ops/s", "p50 us", "p99 us",
 					     "p99.9 us", "server CPU us" }
-			{ printf "%-42s %9d %9.1f %9.1f %9.1f %14s\n", $1, $2, $3, $4, $5,
+			{ printf "%-52s %9d %9.1f %9.1f %9.1f %14s\n", $1, $2, $3, $4, $5,
 				 $6 == "" ? "-" : sprintf("%.2f", $6) }'
 }
 

@@ -120,6 +120,7 @@ set tics nomirror textcolor rgb "#303030"
 set grid ytics lc rgb "#e0e0e0" lt 1
 set termoption noenhanced
 set key above right samplen 2
+set rmargin 4
 set style fill solid 1.0 noborder
 set datafile separator "\t"
 echo_color = "#9aa5b1"
@@ -184,26 +185,27 @@ plot_latency() {
 			'' using 1:2 with linespoints pt 7 lw 2 lc rgb xatomic_color title 'p50'"
 }
 
-# Horizontal bars: names are long.
+# Horizontal bars: names are long. The last column is a colour, xatomic_color or echo_color; jq has no hex.
 plot_alternatives() {
 	jq -r 'to_entries | reverse | to_entries[] | [.key, .value.value.name, .value.value.ops_per_second,
-		.value.value.p50_us, .value.value.p99_us, .value.value.p999_us] | @tsv' \
+		.value.value.p50_us, .value.value.p99_us, .value.value.p999_us,
+		(if .value.value.name | startswith("xatomic") then 2056104 else 10134961 end)] | @tsv' \
 		"$out/alternatives.json" >"$work/alternatives"
-	local bars="set terminal svg size 900,620 dynamic font 'Helvetica,14' background 'white'
+	local bars="set terminal svg size 940,760 dynamic font 'Helvetica,14' background 'white'
 		set output OUT
 		set style fill solid 1.0 noborder
 		unset grid
 		set grid xtics lc rgb '#e0e0e0' lt 1
 		set logscale x 10
 		set yrange [-0.7:*]
-		set lmargin 42"
+		set lmargin 50"
 	plot alternatives "${bars/OUT/\"$out/alternatives.svg\"}
 		set title 'Client and server on a CPU each'
 		set xlabel 'operations a second (logarithmic)'
 		set format x '%.0s%c'
 		set xrange [1000:*]
-		plot '$work/alternatives' using ((1000 + \$3) / 2):1:((\$3 - 1000) / 2):(0.35):ytic(2) \
-			with boxxy lc rgb xatomic_color notitle"
+		plot '$work/alternatives' using ((1000 + \$3) / 2):1:((\$3 - 1000) / 2):(0.35):7:ytic(2) \
+			with boxxy lc rgb variable notitle"
 	plot alternatives-latency "${bars/OUT/\"$out/alternatives-latency.svg\"}
 		set title 'Latency of an operation'
 		set xlabel 'microseconds (logarithmic)'
