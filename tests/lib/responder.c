@@ -44,6 +44,8 @@ static int set_sizes(struct responder_bpf *skel, const struct responder_config *
 	err = err ? err : bpf_map__set_max_entries(skel->maps.replay, config->replay_windows);
 	if (config->gsi_bytes)
 		err = err ? err : bpf_map__set_max_entries(skel->maps.gsi, config->gsi_bytes);
+	if (config->plain_replay)
+		err = err ? err : bpf_map__set_type(skel->maps.replay, BPF_MAP_TYPE_HASH);
 	skel->rodata->qp_mask = config->max_qps - 1;
 	skel->rodata->unknown_qp = config->unknown_qp;
 	return err;

@@ -23,6 +23,7 @@ struct responder_config {
 	uint32_t max_mrs;
 	uint32_t replay_windows;
 	enum xa_unknown_qp unknown_qp;
+	bool plain_replay;  /* windows in a plain hash, where there may be none left to have */
 	uint32_t gsi_bytes; /* of the ring for packets for QP 1; 0: as it comes */
 };
 

@@ -89,6 +89,38 @@ static int large_region(void)
 	return err;
 }
 
+/*
+ * An LRU map always has a window to give, but for moments when the other CPU holds all of them. A plain
+ * hash that is full stands in for such a moment.
+ */
+static int no_window(void)
+{
+	static const struct responder_config config = {.max_qps = SCENE_QPS,
+						       .max_mrs = SCENE_MRS,
+						       .replay_windows = 1,
+						       .plain_replay = true};
+	struct scene s;
+	struct rig rig;
+	int err = rig_open_as(&rig, &config);
+
+	if (err)
+		return err;
+	scene_init(&s, XA_IPV4);
+	err = responder_set_window(&rig.responder, SCENE_QPN + 1, &s.window);
+	s.has_window = 0;
+	for (int op = 0; !err && op < 2; op++) {
+		const struct set then[SETS_MAX] = {SET(qp.requests, s.qp.requests + 1)};
+
+		if (op)
+			scene_make_cas(&s);
+		tap_result(scene_check(&rig, &s, XA_REASON_busy, then, NULL),
+			   "no replay window to be had, %s: dropped, not executed",
+			   op ? "CAS" : "FETCH_ADD");
+	}
+	rig_close(&rig);
+	return err;
+}
+
 void run_configs(void)
 {
 	int err = dropping_instance();
@@ -97,6 +129,7 @@ void run_configs(void)
 	err = err ?: table_of(2);
 	err = err ?: table_of(XA_MAX_QPS);
 	err = err ?: large_region();
+	err = err ?: no_window();
 	if (err)
 		tap_result(false, "programs of other sizes can be loaded: %s", strerror(-err));
 }

@@ -121,6 +121,8 @@ static const struct row rows[] = {
 	 .before = {SET(mr.length, 7), SET(packet.va, SCENE_IOVA)}},
 	{"region that claims more words than it has", BOUNDS, R(bounds),
 	 .before = {SET(mr.length, SCENE_LENGTH + 8), SET(packet.va, SCENE_IOVA + SCENE_LENGTH)}},
+	{"region beyond 2^64: address behind the wrap", BOUNDS, R(bounds),
+	 .before = {SET(mr.iova, TOP_IOVA + 32), SET(packet.va, 0)}},
 	{"CAS out of bounds", BOUNDS, R(bounds), .prepare = scene_make_cas,
 	 .before = {SET(packet.va, 8)}},
 

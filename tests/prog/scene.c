@@ -158,6 +158,20 @@ static int set_neighbours(struct rig *rig)
 		       ?: responder_set_words(&rig->responder, SCENE_MR + 1, &rig->other_words);
 }
 
+int rig_open_as(struct rig *rig, const struct responder_config *config)
+{
+	int err;
+
+	memset(rig, 0, sizeof(*rig));
+	err = responder_open(&rig->responder, config);
+	if (err)
+		return err;
+	rig->qps = calloc(config->max_qps, sizeof(*rig->qps));
+	err = words_open(&rig->words, SCENE_WORDS);
+	err = err ?: words_open(&rig->other_words, SCENE_WORDS);
+	return err ?: set_neighbours(rig);
+}
+
 int rig_open(struct rig *rig, uint32_t max_qps, enum xa_unknown_qp unknown_qp)
 {
 	struct responder_config config = {
@@ -166,16 +180,8 @@ int rig_open(struct rig *rig, uint32_t max_qps, enum xa_unknown_qp unknown_qp)
 		.replay_windows = 1024,
 		.unknown_qp = unknown_qp,
 	};
-	int err;
 
-	memset(rig, 0, sizeof(*rig));
-	err = responder_open(&rig->responder, &config);
-	if (err)
-		return err;
-	rig->qps = calloc(max_qps, sizeof(*rig->qps));
-	err = words_open(&rig->words, SCENE_WORDS);
-	err = err ?: words_open(&rig->other_words, SCENE_WORDS);
-	return err ?: set_neighbours(rig);
+	return rig_open_as(rig, &config);
 }
 
 void rig_close(struct rig *rig)

@@ -93,6 +93,7 @@ struct rig {
 
 /* 0 or -errno */
 int rig_open(struct rig *rig, uint32_t max_qps, enum xa_unknown_qp unknown_qp);
+int rig_open_as(struct rig *rig, const struct responder_config *config);
 void rig_close(struct rig *rig);
 
 /* Puts the state of the scene, whose CRC prefixes it fills in, into the maps. 0 or -errno. */
