@@ -5,6 +5,8 @@
 # make check      install what is missing, build, run all tests (root)
 # make fuzz       run the fuzzers for SECONDS each, from SEED (root)
 # make hostile    OPS operations over a wire that loses, corrupts, duplicates and reorders packets (root)
+# make race       ROUNDS of each race of two CPUs and the control plane (root)
+# make mutation   changes the BPF program in 1,500 places, one at a time; the tests must notice (root)
 # make install    programs, library, headers, man pages, completion (DESTDIR, PREFIX)
 # make V=1        show the commands
 # make help       this text

@@ -247,6 +247,13 @@ int responder_gsi(struct responder *r)
 	return err == -ECANCELED ? 1 : err;
 }
 
+int responder_await_gsi(struct responder *r)
+{
+	int err = ring_buffer__poll(r->gsi_ring, 1000);
+
+	return err == -ECANCELED ? 1 : err;
+}
+
 int responder_run(struct responder *r, const uint8_t *frame, size_t len, uint8_t *out,
 		  size_t *out_len)
 {

@@ -98,7 +98,8 @@ int responder_stats(struct responder *responder, struct xa_stats *stats);
 /* Takes what is in the event ring: how many records; the last of them is responder->event. */
 int responder_events(struct responder *responder);
 
-/* The same as a reader does it who sleeps until the program wakes him, here for a second at most. */
+/* The same as readers do it who sleep until the program wakes them, here for a second at most. */
 int responder_await_events(struct responder *responder);
+int responder_await_gsi(struct responder *responder);
 
 #endif

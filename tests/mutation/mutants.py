@@ -23,7 +23,7 @@ class Mutant(NamedTuple):
     def name(self):
         """How equivalent.txt and people refer to it: no line number, that changes too often."""
         nth = f" | {self.nth}" if self.nth > 1 else ""
-        return f"{self.file} | {self.rule} | {squeeze(self.old)} | {squeeze(self.new)}{nth}"
+        return squeeze(f"{self.file} | {self.rule} | {self.old} | {self.new}{nth}")
 
 
 def squeeze(text):
@@ -111,8 +111,8 @@ BY_HAND = [
     ("execute.bpf.h", "__sync_fetch_and_add(word, swap_add)",
      "({ __u64 was = *(volatile __u64 *)word; *(volatile __u64 *)word = was + swap_add; was; })"),
     ("execute.bpf.h", "__sync_val_compare_and_swap(word, load_be64(&atmeth(p)->compare), swap_add)",
-     "({ __u64 was = *(volatile __u64 *)word; if (was == load_be64(&atmeth(p)->compare)) "
-     "*(volatile __u64 *)word = swap_add; was; })"),
+     "({ __u64 was = *(volatile __u64 *)word, now = bpf_ktime_get_ns(); "
+     "if (was == load_be64(&atmeth(p)->compare) && now) *(volatile __u64 *)word = swap_add; was; })"),
     ("execute.bpf.h", "load_be64(&atmeth(p)->compare), swap_add)", "swap_add, load_be64(&atmeth(p)->compare))"),
     ("replay.bpf.h", "BPF_NOEXIST", "BPF_EXIST"),
     ("replay.bpf.h", "BPF_NOEXIST", "BPF_ANY"),

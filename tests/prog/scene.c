@@ -301,10 +301,11 @@ static bool same_handed_over(struct rig *rig, enum xa_reason reason, const uint8
 	const struct xa_gsi_packet *gsi = &rig->responder.gsi;
 	bool is_v4 = frame[packet_l3_offset(frame)] >> 4 == 4;
 	size_t len = packet_l3_offset(frame) + (is_v4 ? 28 : 48) + XA_GSI_LEN;
-	int got = responder_gsi(&rig->responder);
+	bool expected = reason == XA_REASON_gsi_agent;
+	int got = expected ? responder_await_gsi(&rig->responder) : responder_gsi(&rig->responder);
 
-	if (got != (reason == XA_REASON_gsi_agent)) {
-		tap_note("%d packets for the agent, expected %d", got, !got);
+	if (got != expected) {
+		tap_note("%d packets for the agent, expected %d", got, expected);
 		return false;
 	}
 	if (!got)

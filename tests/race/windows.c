@@ -101,8 +101,8 @@ static bool check_mix(const struct windows_race *r)
 
 	tap_note("%d QPs, %d windows: %lu executed, %lu duplicates answered, %lu lost", QPS,
 		 WINDOWS, executed, replayed, lost);
-	return executed > r->requests / 2 && replayed > r->requests / 100 &&
-	       lost > r->requests / 100;
+	return executed > r->requests / 2 && replayed > r->requests / 1000 &&
+	       lost > r->requests / 1000;
 }
 
 bool race_windows(const char *object, uint64_t requests)
