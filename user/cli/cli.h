@@ -17,6 +17,8 @@
 #define CLI_RANDOM_PSN UINT32_MAX /* rq_psn that was not given */
 #define CLI_ALL        UINT64_MAX /* count that was not given */
 
+enum { CLI_USER_LEN = 64 };
+
 /* Everything that a command line can say, see program.c. */
 struct settings {
 	struct xa_globals global; /* must be first */
@@ -53,7 +55,7 @@ struct settings {
 	/* serve */
 	const char *config;
 	struct cm_config serve;
-	const char *user;
+	char user[CLI_USER_LEN]; /* "": stay who we are */
 };
 
 extern const struct xa_program cli_program;
@@ -119,6 +121,8 @@ bool cli_parse_perm(const struct xa_option *, const char *, void *, char *);   /
 bool cli_parse_watch(const struct xa_option *, const char *, void *, char *);  /* uint32_t */
 bool cli_parse_offer(const struct xa_option *, const char *, void *, char *); /* struct cm_policy */
 bool cli_parse_ports(const struct xa_option *, const char *, void *, char *); /* struct cm_ports */
+bool cli_parse_user(const struct xa_option *, const char *, void *,
+		    char *); /* char[CLI_USER_LEN] */
 
 /* Reads a file of such options into the settings; must stand before them in a synopsis. */
 bool cli_parse_config(const struct xa_option *, const char *, void *, char *); /* const char * */

@@ -5,19 +5,20 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
 enum { LINE_LEN = 1200 };
 
-/* The words of the table that a file may hold: what `serve` takes, but for the file itself. */
+/* What a file may hold: names of values that are kept as such, not by the address of their text. */
 static const struct xa_option *find_option(const char *key)
 {
-	static const char *const keys[] = {"offer",        "ports",     "perftest-port",
-					   "qps-per-peer", "half-open", "requests-per-second",
-					   "sessions",     "user",      "netns"};
+	static const char *const keys[] = {
+		"offer",        "ports",     "perftest-port",
+		"qps-per-peer", "half-open", "requests-per-second",
+		"sessions",     "user",
+	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (!strcmp(key, keys[i]))
@@ -55,9 +56,7 @@ static bool take_line(struct settings *settings, char *line, char *why)
 		snprintf(why, XA_WHY_LEN, "'%.40s' is no setting; see xatomic-serve(8)", key);
 		return false;
 	}
-	/* Texts are kept by their address, until the program ends. */
-	value = strdup(value);
-	return value && option->parse(option, value, (char *)settings + option->offset, why);
+	return option->parse(option, value, (char *)settings + option->offset, why);
 }
 
 static bool read_lines(struct settings *settings, FILE *file, char *why)
@@ -99,4 +98,13 @@ bool cli_parse_ports(const struct xa_option *option, const char *text, void *fie
 {
 	(void)option;
 	return cm_ports_parse(field, text, why);
+}
+
+bool cli_parse_user(const struct xa_option *option, const char *text, void *field, char *why)
+{
+	(void)option;
+	if (*text && snprintf(field, CLI_USER_LEN, "%s", text) < CLI_USER_LEN)
+		return true;
+	snprintf(why, XA_WHY_LEN, "it must be a name of /etc/passwd");
+	return false;
 }

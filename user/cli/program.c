@@ -103,7 +103,7 @@ static const struct xa_option options[] = {
 	{"sessions", .metavar = "N", .help = "most perftest clients at once, default 16",
 	 .parse = xa_opt_u32, AT(serve.sessions), .min = 1, .max = 1024},
 	{"user", .metavar = "NAME", .help = "whom to run as once all is open, default root",
-	 .parse = xa_opt_text, AT(user)},
+	 .parse = cli_parse_user, AT(user)},
 	{0},
 };
 

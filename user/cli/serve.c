@@ -93,7 +93,7 @@ static int serve(const struct settings *settings, struct xa_instance *instance)
 	signal(SIGPIPE, SIG_IGN);
 	status = cm_serve_open(&daemon, &settings->serve, instance, cli_catch_signals(), &reporter);
 	if (!status)
-		status = cm_drop_privileges(settings->user);
+		status = cm_drop_privileges(*settings->user ? settings->user : NULL);
 	if (!status) {
 		say_ready(settings);
 		status = cm_serve_run(&daemon);
@@ -104,12 +104,14 @@ static int serve(const struct settings *settings, struct xa_instance *instance)
 
 int cli_serve(void *data)
 {
-	const struct settings *settings = data;
+	struct settings *settings = data;
 	struct xa_instance instance;
 	int lock, status = -1;
 
-	if (cli_open(settings, &instance, LOCK_SH))
+	if (cli_open(settings, &instance, LOCK_SH)) {
+		cm_policy_free(&settings->serve.policy);
 		return XA_EXIT_FAILED;
+	}
 	lock = lock_service(&instance);
 	xa_instance_unlock(&instance);
 	if (lock >= 0 && (!settings->netns || !move_to(settings->netns)))
@@ -119,5 +121,6 @@ int cli_serve(void *data)
 	if (lock >= 0)
 		close(lock);
 	xa_instance_close(&instance);
+	cm_policy_free(&settings->serve.policy);
 	return status ? XA_EXIT_FAILED : XA_EXIT_DONE;
 }
