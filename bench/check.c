@@ -171,7 +171,7 @@ static void expect_turn(const struct traffic *t, const struct xa_qp *qp, uint32_
 	uint32_t done = gap ? turn / 2 : turn, msn;
 
 	msn = xa_psn_add(qp->msn, dup ? 0 : nak ? done : done + 1);
-	e->qpn = ntohl(qp->rqpn);
+	e->qpn = qp->rqpn;
 	e->psn = xa_psn_add(qp->ctl.epsn, dup ? turn % DUPLICATES - DUPLICATES : done);
 	e->smsn = (nak ? XA_SYN_NAK_SEQUENCE : XA_SYN_ACK_UNLIMITED) << 24 | msn;
 	e->opcode = nak ? XA_OP_ACKNOWLEDGE : XA_OP_ATOMIC_ACKNOWLEDGE;

@@ -28,16 +28,12 @@ size_t frame_length(const struct frame_kind *kind)
 	return frame_bth_off(kind) + XA_ATOMIC_LEN;
 }
 
-void frame_gid(enum xa_family family, int is_node, __be32 gid[4])
+void frame_gid(enum xa_family family, int is_node, __u8 gid[16])
 {
-	memset(gid, 0, 16);
-	if (family == XA_IPV4) {
-		gid[2] = htonl(0xffff);
-		gid[XA_GID_V4_WORD] = htonl(0x0a4d0100 + (is_node ? 2 : 1));
-	} else {
-		gid[0] = htonl(0xfd000077);
-		gid[3] = htonl(is_node ? 2 : 1);
-	}
+	static const __u8 v4[16] = {[10] = 0xff, 0xff, 10, 77, 1}, v6[16] = {0xfd, 0, 0, 0x77};
+
+	memcpy(gid, family == XA_IPV4 ? v4 : v6, 16);
+	gid[15] = is_node ? 2 : 1;
 }
 
 static void put_ethernet(const struct frame_kind *kind, uint8_t *frame)
@@ -64,7 +60,7 @@ static uint32_t sum_words(const uint8_t *bytes, size_t length)
 
 static void put_ipv4(uint8_t *ip, uint16_t id)
 {
-	__be32 src[4], dst[4];
+	__u8 src[16], dst[16];
 
 	frame_gid(XA_IPV4, 1, src);
 	frame_gid(XA_IPV4, 0, dst);
@@ -74,14 +70,14 @@ static void put_ipv4(uint8_t *ip, uint16_t id)
 	ip[6] = 0x40; /* DF */
 	ip[8] = TTL;
 	ip[9] = IPPROTO_UDP;
-	memcpy(ip + 12, &src[XA_GID_V4_WORD], 4);
-	memcpy(ip + 16, &dst[XA_GID_V4_WORD], 4);
+	memcpy(ip + 12, &src[XA_GID_V4_BYTE], 4);
+	memcpy(ip + 16, &dst[XA_GID_V4_BYTE], 4);
 	put16(ip + 10, ~sum_words(ip, IPV4_LEN));
 }
 
 static void put_ipv6(uint8_t *ip)
 {
-	__be32 src[4], dst[4];
+	__u8 src[16], dst[16];
 
 	frame_gid(XA_IPV6, 1, src);
 	frame_gid(XA_IPV6, 0, dst);

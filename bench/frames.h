@@ -28,7 +28,7 @@ size_t frame_bth_off(const struct frame_kind *kind);
 size_t frame_length(const struct frame_kind *kind);
 
 /* GIDs of the node and of the responder. */
-void frame_gid(enum xa_family family, int is_node, __be32 gid[4]);
+void frame_gid(enum xa_family family, int is_node, __u8 gid[16]);
 
 /* Writes a whole request, frame_length() bytes, with its ICRC. */
 void make_frame(const struct frame_kind *kind, uint32_t qpn, uint32_t psn, uint64_t va,

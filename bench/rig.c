@@ -219,7 +219,7 @@ int rig_add_qp(struct rig *rig, uint32_t index, enum xa_family family, uint8_t d
 	struct xa_qp qp = {
 		.ctl.state = XA_QP_RTR,
 		.qpn = rig_qpn(rig, index),
-		.rqpn = htonl(rig_qpn(rig, index)),
+		.rqpn = rig_qpn(rig, index),
 		.access = XA_ACCESS_ATOMIC,
 		.family = family,
 		.depth = depth,

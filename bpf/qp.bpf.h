@@ -36,10 +36,10 @@ static __always_inline enum xa_reason find_qp(struct packet *p)
 	return GO_ON;
 }
 
-static __always_inline bool same_address(const struct packet *p, const __be32 *gid,
+static __always_inline bool same_address(const struct packet *p, const __u8 *gid_bytes,
 					 const void *addr)
 {
-	const __be32 *a = addr;
+	const __be32 *a = addr, *gid = (const void *)gid_bytes;
 
 	if (p->family == XA_IPV4)
 		return a[0] == gid[XA_GID_V4_WORD];

@@ -91,7 +91,7 @@ static __always_inline void reply_roce(const struct packet *p, const struct answ
 	__u8 flags = p->bth_flags & XA_BTH_MIGREQ;
 
 	word[0] = bpf_htonl((__u32)opcode << 24 | (__u32)flags << 16 | XA_PKEY_DEFAULT);
-	word[1] = p->qp->rqpn;
+	word[1] = bpf_htonl(p->qp->rqpn);
 	word[2] = bpf_htonl(a->psn);
 	word[3] = bpf_htonl((__u32)a->syndrome << 24 | a->msn);
 	if (!ack) {

@@ -21,7 +21,8 @@
 #define XA_DEF_QPS     1024
 #define XA_DEF_MRS     1024
 #define XA_RING_BYTES  (256 * 1024)
-#define XA_GID_V4_WORD 3 /* an IPv4 address is the last word of its mapped GID */
+#define XA_GID_V4_WORD 3  /* an IPv4 address is the last word of its mapped GID */
+#define XA_GID_V4_BYTE 12 /* the same in bytes */
 
 /* Access bits of MRs and QPs, numbered as IBV_ACCESS_REMOTE_*. */
 #define XA_ACCESS_WRITE  2
@@ -133,7 +134,7 @@ struct xa_nak {
 struct xa_qp {
 	struct xa_qp_ctl ctl;
 	__u32 qpn;         /* whole local QPN; 0: never used */
-	__be32 rqpn;       /* peer's QPN, as the reply's BTH carries it */
+	__u32 rqpn;        /* peer's QPN */
 	__u32 msn;         /* messages completed, 24 bits */
 	__u32 pdn;         /* protection domain */
 	__u32 request_crc; /* ICRC register before a request's PSN, see user/lib/icrc.h */
@@ -144,9 +145,9 @@ struct xa_qp {
 	__u8 depth;     /* atomics that the replay window holds, a power of two, 1-128 */
 	__u8 qpn_step;  /* what the generation grows by at the next use of the index; odd */
 	__u64 requests; /* requests that reached the PSN check */
-	__be32 peer[4]; /* GID; IPv4 as ::ffff:a.b.c.d */
+	__u8 peer[16];  /* GID, as on the wire; IPv4 as ::ffff:a.b.c.d */
 	/* second cache line */
-	__be32 local[4];
+	__u8 local[16];
 	__u64 replayed;           /* duplicates answered */
 	__u64 duplicates_dropped; /* duplicates not answered */
 	__u32 sequence_naks;

@@ -24,8 +24,7 @@ def fields(frame):
     """What a line of FILE.pcap.txt says, as scapy reads it."""
     bth, aeth, original = frame[BTH], frame[AETH], 0
     if bth.opcode == ATOMIC_ACKNOWLEDGE:
-        # not .original: a scapy packet keeps its bytes there
-        original = frame[AtomicAckETH].getfieldval("original")
+        original = frame[AtomicAckETH].original_value
     return [bth.opcode, bth.dqpn, bth.psn, aeth.syndrome, aeth.msn, original]
 
 

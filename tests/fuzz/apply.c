@@ -30,7 +30,7 @@ static void qp_add(struct harness *h, unsigned slot, const struct model_qp_attr 
 	struct xa_qp qp = {
 		.ctl = {.epsn = attr->psn, .state = XA_QP_RTR},
 		.qpn = attr->qpn,
-		.rqpn = htonl(attr->rqpn),
+		.rqpn = attr->rqpn,
 		.msn = attr->msn,
 		.pdn = attr->pdn,
 		.access = attr->access,

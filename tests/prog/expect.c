@@ -166,7 +166,7 @@ void scene_expect(const struct scene *s, enum xa_reason reason, enum xa_unknown_
 		.reason = reason,
 		.class = class_of(&s->packet, reason),
 		.verdict = verdict_of(reason, unknown_qp),
-		.answer = {.qpn = ntohl(s->qp.rqpn), .psn = s->packet.psn},
+		.answer = {.qpn = s->qp.rqpn, .psn = s->packet.psn},
 	};
 	if (reaches_psn_check(reason))
 		expect_request(after, out);

@@ -95,15 +95,17 @@ static int read_case(struct rxe *rxe, const char *text)
 		.pdn = PDN,
 		.family = XA_IPV4,
 		.depth = DEPTH,
-		.peer = {0, 0, htonl(0xffff), rxe->peer},
-		.local = {0, 0, htonl(0xffff), rxe->local},
+		.peer = {[10] = 0xff, 0xff},
+		.local = {[10] = 0xff, 0xff},
 	};
 	unsigned int rqpn, access;
 
 	if (sscanf(text, "%63s %x %x %x %u", rxe->name, &qp.qpn, &rqpn, &qp.ctl.epsn, &access) != 5)
 		return -EINVAL;
-	qp.rqpn = htonl(rqpn);
+	qp.rqpn = rqpn;
 	qp.access = access;
+	memcpy(qp.peer + XA_GID_V4_BYTE, &rxe->peer, 4);
+	memcpy(qp.local + XA_GID_V4_BYTE, &rxe->local, 4);
 	xa_icrc_prefixes(&qp);
 	*responder_qp(&rxe->responder, qp.qpn) = qp;
 	for (int i = 0; i < 2; i++)

@@ -39,7 +39,7 @@ static void init_qp(struct xa_qp *qp, const struct packet *p)
 	*qp = (struct xa_qp){
 		.ctl = {.epsn = SCENE_PSN, .state = XA_QP_RTR, .life = 3},
 		.qpn = SCENE_QPN,
-		.rqpn = htonl(SCENE_RQPN),
+		.rqpn = SCENE_RQPN,
 		.msn = SCENE_MSN,
 		.pdn = SCENE_PDN,
 		.access = XA_ACCESS_ATOMIC,

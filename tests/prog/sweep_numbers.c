@@ -52,17 +52,17 @@ static enum xa_reason qpn_of_packet(struct scene *s, unsigned int bit)
 
 static enum xa_reason peer_of_qp(struct scene *s, unsigned int bit)
 {
-	unsigned int word = s->packet.family == XA_IPV4 ? XA_GID_V4_WORD : bit / 32;
+	unsigned int first = s->packet.family == XA_IPV4 ? XA_GID_V4_BYTE : 0;
 
-	s->qp.peer[word] ^= 1u << bit % 32;
+	s->qp.peer[first + bit / 8] ^= 1u << bit % 8;
 	return XA_REASON_peer;
 }
 
 static enum xa_reason local_of_qp(struct scene *s, unsigned int bit)
 {
-	unsigned int word = s->packet.family == XA_IPV4 ? XA_GID_V4_WORD : bit / 32;
+	unsigned int first = s->packet.family == XA_IPV4 ? XA_GID_V4_BYTE : 0;
 
-	s->qp.local[word] ^= 1u << bit % 32;
+	s->qp.local[first + bit / 8] ^= 1u << bit % 8;
 	return XA_REASON_foreign;
 }
 
@@ -94,7 +94,7 @@ static enum xa_reason psn(struct scene *s, unsigned int bit)
 
 static enum xa_reason rqpn(struct scene *s, unsigned int bit)
 {
-	s->qp.rqpn ^= htonl(1u << bit);
+	s->qp.rqpn ^= 1u << bit;
 	return XA_REASON_executed;
 }
 

@@ -59,7 +59,7 @@ static void random_state(struct scene *s)
 	s->qp.qpn = p->qpn;
 	memcpy(s->qp.peer, p->src, 16);
 	memcpy(s->qp.local, p->dst, 16);
-	s->qp.rqpn = htonl(any_number() & XA_QPN_MASK);
+	s->qp.rqpn = any_number() & XA_QPN_MASK;
 	s->qp.msn = any_number() & XA_PSN_MASK;
 	s->qp.ctl.epsn = p->psn;
 	s->qp.ctl.life = any_number();

@@ -126,7 +126,7 @@ static void add_qp(struct responder *r, const struct vector *v)
 	struct xa_qp qp = {
 		.ctl = {.epsn = v->epsn, .state = XA_QP_RTR},
 		.qpn = LQPN,
-		.rqpn = htonl(RQPN),
+		.rqpn = RQPN,
 		.access = XA_ACCESS_ATOMIC,
 		.family = v4 ? XA_IPV4 : XA_IPV6,
 		.depth = 1,

@@ -50,7 +50,7 @@ static struct xa_qp some_qp(void)
 	struct xa_qp qp = {
 		.ctl = {.epsn = 3101, .state = XA_QP_RTR},
 		.qpn = 0x11,
-		.rqpn = htonl(0x2f),
+		.rqpn = 0x2f,
 		.msn = 7,
 		.pdn = 1,
 		.access = XA_ACCESS_ATOMIC,

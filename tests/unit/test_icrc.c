@@ -129,7 +129,7 @@ static const char *const addresses[][2] = {
 
 static struct xa_qp make_qp(int family)
 {
-	struct xa_qp qp = {.family = family, .qpn = 0x11, .rqpn = htonl(0x2f)};
+	struct xa_qp qp = {.family = family, .qpn = 0x11, .rqpn = 0x2f};
 
 	assert_int_equal(inet_pton(AF_INET6, addresses[family][0], qp.peer), 1);
 	assert_int_equal(inet_pton(AF_INET6, addresses[family][1], qp.local), 1);

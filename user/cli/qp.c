@@ -12,7 +12,7 @@
 #include "xatomic/wire.h"
 
 static void put_gid(struct json_object *object, const char *key, enum xa_family family,
-		    const __be32 *gid)
+		    const __u8 *gid)
 {
 	char text[INET6_ADDRSTRLEN];
 	struct xa_ip ip = {.family = family};
@@ -41,7 +41,7 @@ struct json_object *cli_qp_json(const struct xa_qp *qp, bool with_counters)
 	char access[XA_ACCESS_TEXT_LEN];
 
 	xa_put_number(object, "lqpn", qp->qpn);
-	xa_put_number(object, "rqpn", ntohl(qp->rqpn));
+	xa_put_number(object, "rqpn", qp->rqpn);
 	xa_put_number(object, "pdn", qp->pdn);
 	xa_put_text(object, "state", xa_qp_state_word(qp->ctl.state));
 	xa_put_number(object, "rq-psn", qp->ctl.epsn);

@@ -50,7 +50,8 @@ uint32_t xa_icrc(const void *l3, const void *roce, size_t roce_len)
 
 static size_t put_l3(uint8_t *l3, const struct xa_qp *qp, int is_reply, uint16_t udp_len)
 {
-	const __be32 *src = is_reply ? qp->local : qp->peer, *dst = is_reply ? qp->peer : qp->local;
+	const uint8_t *src = is_reply ? qp->local : qp->peer,
+		      *dst = is_reply ? qp->peer : qp->local;
 	__be16 len_be = htons(udp_len), total_be = htons(IPV4_LEN + udp_len);
 	__be16 port_be = htons(XA_ROCE_PORT);
 	uint8_t *udp;
@@ -59,8 +60,8 @@ static size_t put_l3(uint8_t *l3, const struct xa_qp *qp, int is_reply, uint16_t
 		l3[0] = 0x45;
 		memcpy(l3 + 2, &total_be, 2);
 		l3[9] = IPPROTO_UDP;
-		memcpy(l3 + 12, &src[XA_GID_V4_WORD], 4);
-		memcpy(l3 + 16, &dst[XA_GID_V4_WORD], 4);
+		memcpy(l3 + 12, &src[XA_GID_V4_BYTE], 4);
+		memcpy(l3 + 16, &dst[XA_GID_V4_BYTE], 4);
 		udp = l3 + IPV4_LEN;
 	} else {
 		l3[0] = 0x60;
@@ -79,7 +80,7 @@ static uint32_t prefix(const struct xa_qp *qp, int is_reply, uint8_t opcode, siz
 {
 	uint8_t l3[IPV6_LEN + UDP_LEN] = {0}, bth[BTH_LEN - 4] = {0};
 	size_t l3_len = put_l3(l3, qp, is_reply, UDP_LEN + roce_len);
-	uint32_t qpn = is_reply ? ntohl(qp->rqpn) : qp->qpn;
+	uint32_t qpn = is_reply ? qp->rqpn : qp->qpn;
 	uLong crc;
 
 	bth[0] = opcode;

@@ -122,7 +122,7 @@ static int choose_index(const struct xa_instance *instance)
 /* Everything but the control word; the QP is free, so no packet looks at it. */
 static void fill(struct xa_qp *qp, const struct xa_qp_request *request)
 {
-	qp->rqpn = htonl(request->rqpn);
+	qp->rqpn = request->rqpn;
 	qp->pdn = request->pdn;
 	qp->access = request->access;
 	qp->family = request->peer.family;
