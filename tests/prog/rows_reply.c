@@ -4,15 +4,27 @@
  */
 #include "row.h"
 
+#include <string.h>
+
 #define TTL  "hop count is fresh: 64"
 #define TOS  "DSCP is kept; congestion experienced (CE) is cleared, it was the request's"
 #define ID   "identification and DF stay: ICRC covers them and any value is good"
+#define CSUM "RFC 1071: carries are added until there is none"
 #define FLOW "flow label stays, as the source port does (ECMP)"
 #define QPN  "DestQP is the requester's QPN, known only from the connection"
 
 static void fadd_again(struct scene *s)
 {
 	scene_make_duplicate(s, 3);
+}
+
+/* The header's words add up to so much that the sum carries in every fold, given the right identification. */
+static void make_heavy(struct scene *s)
+{
+	s->packet.src[15] = 254;
+	s->packet.dst[15] = 253;
+	memcpy(s->qp.peer, s->packet.src, sizeof(s->qp.peer));
+	memcpy(s->qp.local, s->packet.dst, sizeof(s->qp.local));
 }
 
 static const struct row rows[] = {
@@ -39,6 +51,10 @@ static const struct row rows[] = {
 	 .before = {SET(packet.id, 0xff00), SET(packet.rkey, 0)}},
 	{"DF clear in a NAK", ID, R(rkey), ONLY_V4,
 	 .before = {SET(packet.frag, 0), SET(packet.rkey, 0)}},
+	{"checksum that carries in every fold", CSUM, R(executed), ONLY_V4, make_heavy,
+	 .before = {SET(packet.id, 0x25bb)}},
+	{"checksum of a NAK that carries in every fold", CSUM, R(rkey), ONLY_V4, make_heavy,
+	 .before = {SET(packet.id, 0x25c3), SET(packet.rkey, 0)}},
 	{"flow label", FLOW, R(executed), ONLY_V6, .before = {SET(packet.flow, 0x1face)}},
 	{"flow label of all ones, all of the class", FLOW, R(executed), ONLY_V6,
 	 .before = {SET(packet.flow, 0xfffff), SET(packet.tos, 0xff)}},
