@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # make install: into $(DESTDIR)$(PREFIX). The directories below can be set one by one, for example
-# LIBDIR=/usr/lib/x86_64-linux-gnu.
+# LIBDIR=/usr/lib/x86_64-linux-gnu. Without DESTDIR the run-time linker is told of the library, which only root
+# may do.
 
 SBINDIR       ?= $(PREFIX)/sbin
 LIBDIR        ?= $(PREFIX)/lib
@@ -9,6 +10,7 @@ INCLUDEDIR    ?= $(PREFIX)/include
 MANDIR        ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
 INSTALL       ?= install
+LDCONFIG      ?= ldconfig
 
 # The link that programs find at run time, and the one that the linker finds.
 SOFILE := libxatomic.so.$(VERSION)
@@ -42,5 +44,6 @@ install: all
 	$(Q)$(INSTALL) -m 644 scripts/completion/xatomic $(DESTDIR)$(COMPLETIONDIR)/xatomic
 	$(Q)ln -sf xatomic $(DESTDIR)$(COMPLETIONDIR)/xatomic-req
 	$(Q)printf '%s\n' "$$PKG_CONFIG_FILE" > $(DESTDIR)$(LIBDIR)/pkgconfig/xatomic.pc
+	$(Q)[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH=$$PATH:/sbin:/usr/sbin $(LDCONFIG)
 
 .PHONY: install

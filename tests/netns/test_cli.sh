@@ -150,7 +150,7 @@ test_mr() {
 	refuse "an unknown owner" 1 "no user 'nobody-at-all'" xatomic mr add other --words 1 --owner nobody-at-all
 	is "refusals leave nothing" "$(ls "$dir/mr")" "words-1"
 	try "mr set" 0 xatomic mr set words-1 0x8 0xffffffffffffffff
-	refuse "set behind the end" 1 "16 words" xatomic mr set words-1 128 0
+	refuse "set behind the end" 1 "16 words .*; give an offset within it" xatomic mr set words-1 128 0
 	is "mr dump" "$(xatomic --json mr dump words-1 --count 3)" \
 		'{"name":"words-1","offset":0,"words":[0,18446744073709551615,0]}'
 	is "mr dump from an offset" "$(xatomic --json mr dump words-1 --offset 120)" \
@@ -337,8 +337,19 @@ test_concurrency() {
 	xatomic mr del more
 }
 
+# Then it has opened the instance.
+catches_signals() { [ $((0x$(awk '/^SigBlk/ { print $2 }' "/proc/$1/status") & 1 << 14)) -ne 0 ]; }
+
+ends_with_instance() { # NAME PID STDERR
+	wait_for 30 ended "$2" || kill -TERM "$2"
+	wait "$2"
+	is "$1 ends with its instance" "$? $(cat "$3")" "1 xatomic: instance 'default' has been destroyed"
+}
+
+ended() { ! kill -0 "$1" || grep -q '^State:.Z' "/proc/$1/status"; }
+
 test_detach_and_destroy() {
-	local program
+	local program watch
 	refuse "detach of an interface that is not attached" 1 "lo is not attached" xatomic detach lo --netns "$resp"
 	refuse "detach of an unknown interface" 1 "no interface 'nothing'" xatomic detach nothing --netns "$resp"
 	try "detach" 0 xatomic detach node2 --netns "$resp"
@@ -346,7 +357,13 @@ test_detach_and_destroy() {
 	is "one link is left" "$(find "$dir/links" -type f | wc -l)" 1
 	refuse "detach twice" 1 "not attached" xatomic detach node2 --netns "$resp"
 	program=$(xatomic --json show | jq .program.id)
+	start_monitor
+	"$build/asan/xatomic" --json stat --watch 1000 >"$work/watch" 2>"$work/watch.err" &
+	watch=$!
+	wait_for 30 catches_signals $watch || fail "stat --watch starts"
 	try "destroy" 0 xatomic destroy
+	ends_with_instance "monitor" "$monitor" "$work/monitor.err"
+	ends_with_instance "stat --watch" $watch "$work/watch.err"
 	is "the program is off everywhere" "$(ip -n "$resp" -j link show node1 | jq '.[0].xdp')" null
 	is "nothing is left" "$(tree)" ""
 	wait_for 30 gone_program "$program" || fail "the program is gone"
@@ -448,15 +465,39 @@ test_layout() {
 	rm "$dir/replay"
 	refuse "a pin that is missing" 1 "damaged: it has no replay" xatomic show
 	try "destroy" 0 xatomic destroy
+	try "attach" 0 xatomic attach node1 --netns "$resp"
+	rm -r "$dir/links"
+	wait_for 30 off node1 || fail "without its pin the link is gone"
+	is "an instance without links/ has no interface" "$(xatomic --json show | jq -c .interfaces)" "[]"
+	try "attach makes it again" 0 xatomic attach node1 --netns "$resp"
+	is "with the pin of the link" "$(find "$dir/links" -type f | wc -l)" 1
+	rm -r "$dir/links"
+	try "destroy without links/" 0 xatomic destroy
+	mkdir -p "$dir"
+	refuse "an instance that is an empty directory" 1 "damaged: it has no config.*destroy" xatomic show
+	try "destroy of an empty directory" 0 xatomic destroy
+	is "nothing is left" "$(tree)" ""
 }
 
 # Mounts where nothing is mounted; in a mount namespace of its own, so that it is gone afterwards.
 test_mount() {
+	local mounted
 	mkdir "$work/empty"
 	try "attach mounts a bpffs" 0 unshare -m "$build/asan/xatomic" --bpffs "$work/empty" attach node1 \
 		--netns "$resp" --mode generic
 	has "and warns that it goes with the mount namespace" "goes with it" "$err"
 	wait_for 30 off node1 || fail "it went with the mount namespace"
+	mkdir -p "$work/full/file" "$work/mounted"
+	refuse "no mount over a directory that is not empty" 1 "$work/full is no BPF .* it is not empty; give an empty" \
+		unshare -m "$build/asan/xatomic" --bpffs "$work/full" attach node1 --netns "$resp"
+	# shellcheck disable=SC2016
+	refuse "no mount over a mount" 1 "$work/mounted is no BPF .* mount point of another" \
+		unshare -m sh -c 'mount -t tmpfs none "$2" && "$1" --bpffs "$2" attach node1 --netns "$3"' \
+		sh "$build/asan/xatomic" "$work/mounted" "$resp"
+	for mounted in /proc /sys /; do
+		refuse "no mount over $mounted" 1 "$mounted is no BPF file system" \
+			unshare -m "$build/asan/xatomic" --bpffs "$mounted" attach node1 --netns "$resp"
+	done
 }
 
 off() { [ "$(ip -n "$resp" -j link show "$1" | jq '.[0].xdp')" = null ]; }

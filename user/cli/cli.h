@@ -147,4 +147,7 @@ int cli_choose_local(const struct xa_interfaces *interfaces, const struct xa_ip 
 bool cli_wait(int signals, int fd, int timeout_ms);
 int cli_catch_signals(void);
 
+/* How often those that go on for long look whether their instance is still there. */
+#define CLI_CHECK_MS 1000
+
 #endif

@@ -93,14 +93,16 @@ static int lock_events(const struct xa_instance *instance)
 			errno == EWOULDBLOCK ? "another process reads them" : strerror(errno));
 }
 
-static int follow(struct monitor *monitor)
+static int follow(struct monitor *monitor, const struct xa_instance *instance)
 {
 	int signals = cli_catch_signals(), taken;
 
 	do {
 		taken = ring_buffer__consume(monitor->ring);
+		if (!monitor->status && xa_instance_check(instance))
+			monitor->status = cli_failed();
 	} while (taken >= 0 && !monitor->status &&
-		 cli_wait(signals, ring_buffer__epoll_fd(monitor->ring), -1));
+		 cli_wait(signals, ring_buffer__epoll_fd(monitor->ring), CLI_CHECK_MS));
 	close(signals);
 	return monitor->status;
 }
@@ -121,7 +123,7 @@ int cli_monitor(void *data)
 	monitor.ring = ring_buffer__new(instance.maps[XA_MAP_EVENTS], print_event, &monitor, NULL);
 	xa_instance_unlock(&instance);
 	if (monitor.ring)
-		status = follow(&monitor);
+		status = follow(&monitor, &instance);
 	else
 		status = xa_fail(
 			"the events of instance '%s' cannot be mapped (%s); free some memory",

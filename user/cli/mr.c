@@ -177,11 +177,10 @@ static void print_words(const struct settings *settings, const xatomic_word *wor
 	}
 }
 
-static int beyond(const struct settings *settings, const struct xatomic_mr *mr)
+static int beyond(const struct settings *settings, const struct xatomic_mr *mr, const char *what)
 {
-	return xa_fail(
-		"'%s' has %zu words and ends at offset %zu; give an offset and a count within it",
-		settings->name, xatomic_mr_count(mr), 8 * xatomic_mr_count(mr));
+	return xa_fail("'%s' has %zu words and ends at offset %zu; give %s within it",
+		       settings->name, xatomic_mr_count(mr), 8 * xatomic_mr_count(mr), what);
 }
 
 int cli_mr_dump(void *data)
@@ -196,7 +195,7 @@ int cli_mr_dump(void *data)
 	rest = first < xatomic_mr_count(mr) ? xatomic_mr_count(mr) - first : 0;
 	count = settings->count == CLI_ALL ? rest : settings->count;
 	if (!rest || count > rest)
-		status = beyond(settings, mr);
+		status = beyond(settings, mr, "an offset and a count");
 	else
 		print_words(settings, xatomic_mr_words(mr) + first, count);
 	xatomic_mr_close(mr);
@@ -212,7 +211,7 @@ int cli_mr_set(void *data)
 	if (!mr)
 		return XA_EXIT_FAILED;
 	if (settings->offset / 8 >= xatomic_mr_count(mr))
-		status = beyond(settings, mr);
+		status = beyond(settings, mr, "an offset");
 	else
 		xatomic_mr_words(mr)[settings->offset / 8] = settings->value;
 	xatomic_mr_close(mr);

@@ -85,7 +85,22 @@ static void to_rates(union xa_counts *rates, const union xa_counts *before,
 				0.5;
 }
 
-/* Prints rates until a signal comes. */
+/* True once it is time for the next rates; else *status is what to end with. */
+static bool wait_for_next(const struct settings *settings, const struct xa_instance *instance,
+			  int signals, int *status)
+{
+	for (uint32_t ms = 0; ms < settings->watch * 1000; ms += CLI_CHECK_MS) {
+		if (!cli_wait(signals, -1, CLI_CHECK_MS))
+			return false;
+		if (xa_instance_check(instance)) {
+			*status = cli_failed();
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Prints rates until a signal comes or the instance is destroyed. */
 static int watch(const struct settings *settings, const struct xa_instance *instance)
 {
 	union xa_counts before, after, rates;
@@ -94,7 +109,7 @@ static int watch(const struct settings *settings, const struct xa_instance *inst
 
 	if (xa_counts_read(instance, &before))
 		status = cli_failed();
-	while (!status && cli_wait(signals, -1, settings->watch * 1000)) {
+	while (!status && wait_for_next(settings, instance, signals, &status)) {
 		end = now_ns();
 		if (xa_counts_read(instance, &after)) {
 			status = cli_failed();

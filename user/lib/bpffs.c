@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bpffs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -38,6 +39,59 @@ static bool in_private_mount_namespace(void)
 	       !same_inode(&own, &parents);
 }
 
+static bool is_mount_point(int dir)
+{
+	struct statx stx;
+
+	return statx(dir, "", AT_EMPTY_PATH, 0, &stx) || stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+static bool is_empty(int dir)
+{
+	/* The directory stream takes the descriptor, and the lock is to stay. */
+	int copy = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	DIR *stream = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry = NULL;
+	int count = 0;
+
+	if (!stream) {
+		close(copy);
+		return false;
+	}
+	while (count <= 2 && (entry = readdir(stream)))
+		count++;
+	closedir(stream);
+	return count <= 2;
+}
+
+/* What is below a mount is hidden, so there must be nothing. */
+static int check_hides_nothing(const char *path, int dir)
+{
+	const char *why;
+
+	if (is_mount_point(dir))
+		why = "is the mount point of another file system";
+	else if (!is_empty(dir))
+		why = "is not empty";
+	else
+		return 0;
+	return xa_error("%s is no BPF file system, and none is mounted there because it %s; give "
+			"an empty directory or a mounted BPF file system with --bpffs",
+			path, why);
+}
+
+static int mount_here(const char *dir, int fd, bool *vanishes)
+{
+	if (check_hides_nothing(dir, fd))
+		return -1;
+	if (mount("bpf", dir, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"))
+		return xa_error("no BPF file system can be mounted on %s (%s); mount one yourself: "
+				"mount -t bpf bpf %s",
+				dir, strerror(errno), dir);
+	*vanishes = in_private_mount_namespace();
+	return 0;
+}
+
 int xa_bpffs_mount(const char *dir, bool *vanishes)
 {
 	int lock, status = 0;
@@ -47,18 +101,12 @@ int xa_bpffs_mount(const char *dir, bool *vanishes)
 		return 0;
 	/* Of two that find nothing mounted, the second must not mount over the first. */
 	lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (lock < 0 || flock(lock, LOCK_EX)) {
+	if (lock < 0 || flock(lock, LOCK_EX))
 		status = xa_error("%s, where the BPF file system should be, cannot be opened (%s); "
 				  "create the directory or name another with --bpffs",
 				  dir, strerror(errno));
-	} else if (!xa_is_bpffs(dir)) {
-		if (mount("bpf", dir, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"))
-			status = xa_error("no BPF file system can be mounted on %s (%s); mount one "
-					  "yourself: mount -t bpf bpf %s",
-					  dir, strerror(errno), dir);
-		else
-			*vanishes = in_private_mount_namespace();
-	}
+	else if (!xa_is_bpffs(dir))
+		status = mount_here(dir, lock, vanishes);
 	if (lock >= 0)
 		close(lock);
 	return status;

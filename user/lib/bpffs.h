@@ -12,7 +12,7 @@
 bool xa_is_bpffs(const char *dir);
 
 /*
- * Mounts a bpffs on `dir` unless one is there. *vanishes becomes true when it was mounted in a mount
+ * Mounts a bpffs on `dir` unless one is there; refuses where that would hide something. *vanishes becomes true when it was mounted in a mount
  * namespace of its own, with which it will go. Returns -1 with xa_error().
  */
 int xa_bpffs_mount(const char *dir, bool *vanishes);

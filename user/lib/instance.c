@@ -169,21 +169,28 @@ int xa_instance_open(struct xa_instance *instance, const struct xa_place *place,
 	return open_all(instance);
 }
 
-int xa_instance_lock(struct xa_instance *instance, int operation)
+int xa_instance_check(const struct xa_instance *instance)
 {
 	struct stat st;
 
+	if (!fstat(instance->place, &st) && st.st_nlink)
+		return 0;
+	return xa_error("instance '%s' has been destroyed", instance->name);
+}
+
+int xa_instance_lock(struct xa_instance *instance, int operation)
+{
 	instance->lock = openat(instance->place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (instance->lock < 0 || flock(instance->lock, operation) || fstat(instance->lock, &st)) {
+	if (instance->lock < 0 || flock(instance->lock, operation)) {
 		xa_error("instance '%s' cannot be locked (%s); try again", instance->name,
 			 strerror(errno));
 		xa_instance_unlock(instance);
 		return -1;
 	}
-	if (st.st_nlink)
+	if (!xa_instance_check(instance))
 		return 0;
 	xa_instance_unlock(instance);
-	return xa_error("instance '%s' has been destroyed", instance->name);
+	return -1;
 }
 
 void xa_instance_unlock(struct xa_instance *instance)

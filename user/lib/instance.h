@@ -63,6 +63,9 @@ int xa_instance_open_dir(struct xa_instance *instance, const char *name, const c
 void xa_instance_unlock(struct xa_instance *instance);
 int xa_instance_lock(struct xa_instance *instance, int operation);
 
+/* Fails when the instance has been destroyed; needs no lock. */
+int xa_instance_check(const struct xa_instance *instance);
+
 /* Fine for one that could not be opened. */
 void xa_instance_close(struct xa_instance *instance);
 

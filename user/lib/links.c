@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpffs.h"
 #include "error.h"
 #include "netns.h"
 
@@ -62,20 +63,28 @@ static int with_link(const struct xa_instance *instance, const char *pin, int fd
 	return status;
 }
 
+/* Whoever removed the directory took the pins, and so the links, with it. */
+static int no_links(const char *path)
+{
+	if (errno == ENOENT)
+		return 0;
+	return xa_error("%s cannot be read (%s); see that it is a directory of the BPF file system",
+			path, strerror(errno));
+}
+
 /* Calls `each` with every pin and its link, whose xdp.ifindex is 0 when the interface is gone. */
 static int for_each_link(const struct xa_instance *instance, each_link each, void *data)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int status, fd;
+	int status = 0, fd;
 	DIR *dir;
 
-	status = xa_instance_path(instance, "links", NULL, path);
-	dir = status ? NULL : opendir(path);
+	if (xa_instance_path(instance, "links", NULL, path))
+		return -1;
+	dir = opendir(path);
 	if (!dir)
-		return xa_error(
-			"%s cannot be read (%s); remove the instance with 'xatomic -i %s destroy'",
-			path, strerror(errno), instance->name);
+		return no_links(path);
 	while (!status && (entry = readdir(dir))) {
 		if (entry->d_name[0] == '.')
 			continue;
@@ -182,7 +191,8 @@ static int pin_link(const struct xa_instance *instance, int fd, int ifindex)
 	/* The number of the link alone would do; the rest helps people, and finds the interface faster. */
 	snprintf(pin, sizeof(pin), "ns%lu-if%d-link%u", (unsigned long)xa_netns_id(), ifindex,
 		 info.id);
-	if (xa_instance_path(instance, "links", pin, path))
+	if (xa_instance_path(instance, "links", NULL, path) || xa_make_dir(path) ||
+	    xa_instance_path(instance, "links", pin, path))
 		return -1;
 	if (!bpf_obj_pin(fd, path))
 		return 0;
