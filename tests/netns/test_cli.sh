@@ -45,6 +45,36 @@ keys() { jq -r 'keys_unsorted | join(" ")' <<<"$1"; }
 
 tree() { (cd "$XATOMIC_BPFFS" && find . -mindepth 1 ! -name '*.debug' | sort); }
 
+# As root, but with no more than these capabilities; in the responder's network namespace.
+with_only() { # +CAPABILITY[,+CAPABILITY...] COMMAND...
+	nsenter --net="/run/netns/$resp" setpriv --bounding-set "-all,$1" --inh-caps=-all \
+		-- "$build/asan/xatomic" "${@:2}"
+}
+
+test_capabilities() {
+	local three=+bpf,+net_admin,+perfmon
+	refuse "no CAP_NET_ADMIN" 1 "lacks CAP_NET_ADMIN, which" with_only +bpf attach node1
+	refuse "no CAP_BPF" 1 "lacks CAP_BPF, which" with_only +net_admin attach node1
+	refuse "neither" 1 "lacks CAP_BPF and CAP_NET_ADMIN, which" with_only +chown attach node1
+	refuse "no CAP_PERFMON" 1 "needs CAP_PERFMON as well" with_only +bpf,+net_admin attach node1
+	mkdir -p "$work/unmounted"
+	refuse "no CAP_SYS_ADMIN to mount" 1 "to mount one needs CAP_SYS_ADMIN" \
+		unshare -m setpriv --bounding-set "-all,$three" --inh-caps=-all \
+		-- "$build/asan/xatomic" --bpffs "$work/unmounted" attach lo
+	refuse "no CAP_SYS_ADMIN to go to another namespace" 1 \
+		"network namespace '$prefix-node1' is another one, .* CAP_SYS_ADMIN" \
+		with_only $three attach eth0 --netns "$prefix-node1"
+	is "nothing was made" "$(tree)" ""
+	try "three capabilities attach where one is" 0 with_only $three attach node1
+	try "and in this namespace by its name" 0 with_only $three attach node2 --netns "$resp"
+	try "show" 0 with_only +bpf,+net_admin --json show
+	is "both interfaces" "$(jq -c '[.interfaces[].interface] | sort' <<<"$out")" '["node1","node2"]'
+	refuse "upgrade without CAP_PERFMON" 1 "needs CAP_PERFMON as well" with_only +bpf,+net_admin upgrade
+	try "detach" 0 with_only +bpf,+net_admin detach node1
+	try "destroy" 0 with_only +bpf,+net_admin destroy
+	is "nothing is left" "$(tree)" ""
+}
+
 as_nobody() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 
 test_without_instance() {
@@ -505,6 +535,7 @@ off() { [ "$(ip -n "$resp" -j link show "$1" | jq '.[0].xdp')" = null ]; }
 unprivileged=$work/xatomic
 cp "$build/asan/xatomic" "$unprivileged"
 test_without_instance
+test_capabilities
 test_attach
 test_show
 test_mr

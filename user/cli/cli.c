@@ -3,14 +3,13 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/capability.h"
 #include "xatomic/mr.h"
 
 static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
@@ -18,28 +17,24 @@ static int print_libbpf(enum libbpf_print_level level, const char *format, va_li
 	return level == LIBBPF_DEBUG ? 0 : vfprintf(stderr, format, args);
 }
 
-static bool has(const struct __user_cap_data_struct *data, int capability)
+/* Names what this process lacks of what every command needs, or NULL. */
+static const char *lacking(void)
 {
-	return data[CAP_TO_INDEX(capability)].effective & CAP_TO_MASK(capability);
-}
+	bool bpf = xa_has_bpf_capability(CAP_BPF), net = xa_has_bpf_capability(CAP_NET_ADMIN);
 
-static bool is_privileged(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-
-	if (syscall(SYS_capget, &header, data))
-		return true;
-	return has(data, CAP_SYS_ADMIN) || (has(data, CAP_BPF) && has(data, CAP_NET_ADMIN));
+	if (bpf)
+		return net ? NULL : "CAP_NET_ADMIN";
+	return net ? "CAP_BPF" : "CAP_BPF and CAP_NET_ADMIN";
 }
 
 int cli_begin(const struct settings *settings)
 {
+	const char *lacks = lacking();
+
 	libbpf_set_print(settings->global.verbose ? print_libbpf : NULL);
-	if (is_privileged())
+	if (!lacks)
 		return 0;
-	xa_fail("this user lacks CAP_BPF and CAP_NET_ADMIN, which every command needs; run xatomic "
-		"as root");
+	xa_fail("this user lacks %s, which every command needs; run xatomic as root", lacks);
 	return -1;
 }
 

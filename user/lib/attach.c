@@ -223,8 +223,12 @@ static int no_netns(const char *netns, int error)
 		return xa_error("there is no network namespace '%s'; 'ip netns list' shows those "
 				"that have a name",
 				netns);
-	return xa_error("the network namespace '%s' cannot be entered (%s); run xatomic as root",
-			netns, strerror(-error));
+	if (error == -EPERM)
+		return xa_error("network namespace '%s' is another one, and to enter it needs "
+				"CAP_SYS_ADMIN, which this user lacks; run xatomic as root",
+				netns);
+	return xa_error("network namespace '%s' cannot be entered (%s); run xatomic as root", netns,
+			strerror(-error));
 }
 
 /* Moves to the interface's namespace. Returns its index, or -1; *home is for xa_netns_leave(). */
@@ -234,7 +238,7 @@ static int find_interface(const char *ifname, const char *netns, int *home)
 
 	*home = xa_netns_enter(netns);
 	if (*home < 0)
-		return no_netns(netns ? netns : "", *home);
+		return no_netns(netns ? netns : "of this process", *home);
 	ifindex = if_nametoindex(ifname);
 	if (ifindex)
 		return ifindex;

@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "capability.h"
 #include "error.h"
 
 bool xa_is_bpffs(const char *dir)
@@ -84,6 +85,10 @@ static int mount_here(const char *dir, int fd, bool *vanishes)
 {
 	if (check_hides_nothing(dir, fd))
 		return -1;
+	if (!xa_has_capability(CAP_SYS_ADMIN))
+		return xa_error("no BPF file system is mounted on %s, and to mount one needs "
+				"CAP_SYS_ADMIN, which this user lacks; run xatomic as root",
+				dir);
 	if (mount("bpf", dir, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0755"))
 		return xa_error("no BPF file system can be mounted on %s (%s); mount one yourself: "
 				"mount -t bpf bpf %s",

@@ -11,9 +11,16 @@
 #include <string.h>
 
 #include "bpffs.h"
+#include "capability.h"
 #include "error.h"
 #include "instance.h"
 #include "responder.skel.h"
+
+/* The verifier forbids the program what pointers may do only with this capability. */
+static bool lacks_perfmon(int error)
+{
+	return (error == EPERM || error == EACCES) && !xa_has_bpf_capability(CAP_PERFMON);
+}
 
 static int cannot_load(int error, const struct xa_config *config)
 {
@@ -22,7 +29,10 @@ static int cannot_load(int error, const struct xa_config *config)
 				"and %u replay windows; attach with a smaller --max-qps, --max-mrs "
 				"or --replay-windows",
 				config->max_qps, config->max_mrs, config->replay_windows);
-	if (error == EPERM || error == EACCES)
+	if (lacks_perfmon(error))
+		return xa_error("loading a BPF program needs CAP_PERFMON as well, which this user "
+				"lacks; run xatomic as root");
+	if (error == EPERM)
 		return xa_error("the kernel does not let this user load a BPF program (%s); run "
 				"xatomic as root",
 				strerror(error));
@@ -120,7 +130,10 @@ int xa_prog_load(const struct xa_instance *instance)
 
 	if (skel && !reuse_maps(skel, instance) && !responder_bpf__load(skel))
 		prog = fcntl(bpf_program__fd(skel->progs.xatomic_rx), F_DUPFD_CLOEXEC, 0);
-	if (prog < 0)
+	if (prog < 0 && lacks_perfmon(errno))
+		xa_error("loading a BPF program needs CAP_PERFMON as well, which this user lacks; "
+			 "run xatomic as root");
+	else if (prog < 0)
 		xa_error("the kernel refused this xatomic's program (%s), so instance '%s' keeps "
 			 "the one that it has; --verbose shows what the kernel said",
 			 strerror(errno), instance->name);

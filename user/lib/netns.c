@@ -16,6 +16,20 @@
 #define NETNS_DIR   "/run/netns/"
 #define OTHERS_GLOB "/proc/[0-9]*/ns/net"
 
+static bool is_here(int fd)
+{
+	struct stat st, here;
+
+	return !fstat(fd, &st) && !stat(OWN_NETNS, &here) && st.st_dev == here.st_dev &&
+	       st.st_ino == here.st_ino;
+}
+
+/* Whoever may not change namespaces may yet stay where it is. */
+static int move_to(int fd)
+{
+	return is_here(fd) ? 0 : setns(fd, CLONE_NEWNET);
+}
+
 int xa_netns_enter_path(const char *path)
 {
 	int home = open(OWN_NETNS, O_RDONLY | O_CLOEXEC), fd, error;
@@ -23,7 +37,7 @@ int xa_netns_enter_path(const char *path)
 	if (home < 0)
 		return -errno;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	error = fd < 0 || setns(fd, CLONE_NEWNET) ? -errno : 0;
+	error = fd < 0 || move_to(fd) ? -errno : 0;
 	if (fd >= 0)
 		close(fd);
 	if (!error)
@@ -48,7 +62,7 @@ int xa_netns_enter(const char *name)
 void xa_netns_leave(int handle)
 {
 	/* In a foreign namespace by surprise, a caller would act on the wrong interfaces. */
-	if (setns(handle, CLONE_NEWNET))
+	if (move_to(handle))
 		abort();
 	close(handle);
 }
