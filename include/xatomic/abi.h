@@ -12,6 +12,8 @@
 
 #include <linux/types.h>
 
+#include "xatomic/static_assert.h"
+
 #define XA_LAYOUT_VERSION 1
 
 #define XA_NAME_LEN    64 /* MR and instance names, with the NUL */
@@ -270,12 +272,12 @@ struct xa_connection {
 	char name[XA_NAME_LEN];
 };
 
-_Static_assert(sizeof(struct xa_connection) == 192, "no hole in a connection");
-_Static_assert(sizeof(struct xa_gsi_packet) == 368, "no hole in a record");
-_Static_assert(sizeof(struct xa_qp_ctl) == 8, "the control word is one word");
-_Static_assert(sizeof(struct xa_counters) == 8 * XA_REASON_COUNT, "one counter per reason");
-_Static_assert(sizeof(struct xa_saved) == 56, "no hole in a saved atomic");
-_Static_assert(sizeof(struct xa_qp) == 128, "two cache lines, no hole");
-_Static_assert(sizeof(struct xa_mr) == 96, "no hole");
+XA_STATIC_ASSERT(sizeof(struct xa_connection) == 192, "no hole in a connection");
+XA_STATIC_ASSERT(sizeof(struct xa_gsi_packet) == 368, "no hole in a record");
+XA_STATIC_ASSERT(sizeof(struct xa_qp_ctl) == 8, "the control word is one word");
+XA_STATIC_ASSERT(sizeof(struct xa_counters) == 8 * XA_REASON_COUNT, "one counter per reason");
+XA_STATIC_ASSERT(sizeof(struct xa_saved) == 56, "no hole in a saved atomic");
+XA_STATIC_ASSERT(sizeof(struct xa_qp) == 128, "two cache lines, no hole");
+XA_STATIC_ASSERT(sizeof(struct xa_mr) == 96, "no hole");
 
 #endif

@@ -11,6 +11,8 @@
 
 #include <linux/types.h>
 
+#include "xatomic/static_assert.h"
+
 #define XA_ROCE_PORT 4791 /* UDP destination port, both directions */
 
 #define XA_PSN_MASK   0xffffffu /* PSN, QPN and MSN are 24 bits wide */
@@ -127,12 +129,12 @@ struct xa_deth {
 #define XA_MIN_LEN (sizeof(struct xa_bth) + XA_ICRC_LEN)
 #define XA_GSI_LEN (sizeof(struct xa_bth) + sizeof(struct xa_deth) + XA_MAD_LEN + XA_ICRC_LEN)
 
-_Static_assert(sizeof(struct xa_bth) == 12, "BTH is 12 bytes");
-_Static_assert(sizeof(struct xa_atmeth) == 28, "AtomicETH is 28 bytes");
-_Static_assert(XA_ATOMIC_LEN == 44, "COMPARE_SWAP and FETCH_ADD are 44 bytes");
-_Static_assert(XA_ATOMIC_ACK_LEN == 28, "ATOMIC_ACKNOWLEDGE is 28 bytes");
-_Static_assert(XA_NAK_LEN == 20, "a NAK is 20 bytes");
-_Static_assert(XA_GSI_LEN == 280, "a CM datagram is 280 bytes");
+XA_STATIC_ASSERT(sizeof(struct xa_bth) == 12, "BTH is 12 bytes");
+XA_STATIC_ASSERT(sizeof(struct xa_atmeth) == 28, "AtomicETH is 28 bytes");
+XA_STATIC_ASSERT(XA_ATOMIC_LEN == 44, "COMPARE_SWAP and FETCH_ADD are 44 bytes");
+XA_STATIC_ASSERT(XA_ATOMIC_ACK_LEN == 28, "ATOMIC_ACKNOWLEDGE is 28 bytes");
+XA_STATIC_ASSERT(XA_NAK_LEN == 20, "a NAK is 20 bytes");
+XA_STATIC_ASSERT(XA_GSI_LEN == 280, "a CM datagram is 280 bytes");
 
 /*
  * Signed distance a - b of two PSNs, -2^23 .. 2^23 - 1: above 0 newer, below 0 older. A distance of
