@@ -83,7 +83,7 @@ columns() {
 		"#bytes #iterations t_min[usec] t_max[usec] t_typical[usec] t_avg[usec] t_stdev[usec] 99% percentile[usec] 99.9% percentile[usec]"
 	is "values of the latency mode" "$(tail -1 "$work/out" | grep -cE '^ 8 +100( +[0-9.]+){7}$')" 1
 	perf --addr 0x1004 -n 100
-	refused "a refused operation ends the run" "IBV_WC_REM_INV_REQ_ERR at PSN 0x12c "
+	refused "a refused operation ends the run" "IBV_WC_REM_INV_REQ_ERR at PSN 300 "
 	xatomic qp del "$qpn"
 }
 

@@ -24,9 +24,9 @@ static void explain_silence(const struct req_settings *settings, const struct re
 		snprintf(text + len, REQ_SENTENCE_LEN - len, "%s", hint);
 	else
 		snprintf(text + len, REQ_SENTENCE_LEN - len,
-			 "check there that QP 0x%" PRIx32
-			 " is in state RTR, has peer %s and rqpn 0x%" PRIx32
-			 ", and expects this PSN ('xatomic qp show 0x%" PRIx32 "')",
+			 "check there that QP %" PRIu32
+			 " is in state RTR, has peer %s and rqpn %" PRIu32
+			 ", and expects this PSN ('xatomic qp show %" PRIu32 "')",
 			 target->rqpn, xa_ip_text(&ip, local), target->lqpn, target->rqpn);
 }
 
@@ -58,7 +58,7 @@ void req_explain(const struct req_settings *settings, const struct req_target *t
 		explain_silence(settings, target, qp, text);
 	else
 		snprintf(text, REQ_SENTENCE_LEN,
-			 "%s; 'xatomic qp show 0x%" PRIx32
+			 "%s; 'xatomic qp show %" PRIu32
 			 "' at the responder tells which, and 'xatomic "
 			 "qp reset' revives the queue pair",
 			 explain_refusal(wc->status), target->rqpn);

@@ -137,8 +137,7 @@ int perf_explain(const struct perf *perf)
 	char text[REQ_SENTENCE_LEN];
 
 	req_explain(perf->settings, &lane->target, lane->qp, &perf->failure, text);
-	return xa_fail("%s at PSN 0x%" PRIx32 " of QP 0x%" PRIx32 ", after %" PRIu64
-		       " operations: %s",
+	return xa_fail("%s at PSN %" PRIu32 " of QP %" PRIu32 ", after %" PRIu64 " operations: %s",
 		       xatomic_wc_status_str(perf->failure.status), perf->failure.psn,
 		       perf->failure.qp_num, perf->ops, text);
 }
@@ -165,7 +164,7 @@ static int open_lane(struct perf *perf, uint32_t i, const struct req_target *tar
 	uint32_t outs = perf->settings->outs;
 
 	if (target->depth && target->depth < outs)
-		return xa_fail("QP 0x%" PRIx32 " keeps %" PRIu32
+		return xa_fail("QP %" PRIu32 " keeps %" PRIu32
 			       " answers for requests that are sent again, fewer than the %" PRIu32
 			       " that --outs has in flight; lower --outs, or add the queue pair "
 			       "with --depth %" PRIu32,

@@ -58,7 +58,7 @@ static void note(struct perf *perf, const struct lane *lane, const char *when, u
 		return;
 	snprintf(perf->mismatch, sizeof(perf->mismatch),
 		 "the word at 0x%" PRIx64 " held %" PRIu64 " %s and not %" PRIu64 ", after %" PRIu64
-		 " operations of QP 0x%" PRIx32
+		 " operations of QP %" PRIu32
 		 "; the responder is wrong, or something else changes the word",
 		 lane->addr, value, when, wanted, lane->done, lane->target.rqpn);
 }

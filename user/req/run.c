@@ -118,7 +118,7 @@ static void describe_counters(const struct run *run, uint64_t ns, char *text)
 		 " [%.3f ms, %.0f operations per second; %" PRIu64 " requests, %" PRIu64
 		 " resent; %" PRIu64 " timeouts, %" PRIu64 " sequence NAKs, %" PRIu64
 		 " implied NAKs, %" PRIu64 " RNR NAKs; %" PRIu64 " responses ignored, %" PRIu64
-		 " rejected; next PSN 0x%" PRIx32 "]",
+		 " rejected; next PSN %" PRIu32 "]",
 		 (double)ns / 1e6, (double)run->succeeded * 1e9 / (double)ns, c->requests,
 		 c->resent, c->timeouts, c->sequence_naks, c->implied_naks, c->rnr_naks, c->ignored,
 		 c->rejected, info.next_psn);
@@ -138,7 +138,7 @@ static int report(const struct run *run, int error, uint64_t ns)
 			       counters);
 	if (run->failure.status) {
 		req_explain(run->settings, &run->target, run->qp, &run->failure, text);
-		return xa_fail("%s at PSN 0x%" PRIx32 ", after %" PRIu64 " of %" PRIu64
+		return xa_fail("%s at PSN %" PRIu32 ", after %" PRIu64 " of %" PRIu64
 			       " operations: %s%s",
 			       xatomic_wc_status_str(run->failure.status), run->failure.psn,
 			       run->succeeded, count, text, counters);

@@ -211,7 +211,7 @@ static void refuse_qp(const struct xatomic_qp_attr *attr, int error)
 {
 	if (error == -EEXIST)
 		xa_error_set(EEXIST,
-			     "the device has a queue pair 0x%" PRIx32
+			     "the device has a queue pair %" PRIu32
 			     " already; give each its own local QPN",
 			     attr->qp_num);
 	else
@@ -326,7 +326,7 @@ const char *xatomic_qp_hint(struct xatomic_qp *qp)
 
 	if (qp->engine.asked_psn != XA_NO_PSN) {
 		snprintf(qp->hint, sizeof(qp->hint),
-			 "its sequence NAK asks for PSN 0x%" PRIx32 ", so start there",
+			 "its sequence NAK asks for PSN %" PRIu32 ", so start there",
 			 qp->engine.asked_psn);
 		return qp->hint;
 	}
