@@ -129,7 +129,8 @@ test_attach() {
 	try "a second interface in generic mode" 0 xatomic attach node2 --netns "$resp" --mode generic
 	is "generic mode needs no warning" "$err" ""
 	is "one link each" "$(find "$dir/links" -type f | wc -l)" 2
-	refuse "an interface with another program" 1 "node1 runs another XDP program \(id [0-9]+\)" \
+	refuse "an interface with another program" 1 \
+		"node1 runs another XDP program \(id [0-9]+\).*detach node1 --netns $resp' or 'ip -n $resp link set dev node1 " \
 		xatomic -i second attach node1 --netns "$resp"
 	is "a refused set-up leaves nothing" "$(find "$XATOMIC_BPFFS/xatomic" -name 'second*')" ""
 	link=$(find "$dir/links" -type f | head -1)
@@ -234,12 +235,23 @@ test_owner() {
 }
 
 test_qp() {
-	local psns
+	local psns ip
 	try "qp add" 0 xatomic --json qp add --peer 10.77.1.2 --local 10.77.1.1 --rqpn 17 --rq-psn 100 --depth 5
 	is "what qp add prints" "$(keys "$out")" "lqpn rqpn pdn state rq-psn peer local depth msn access"
 	is "values and defaults" "$(jq -c 'del(.lqpn)' <<<"$out")" \
 		'{"rqpn":17,"pdn":0,"state":"RTR","rq-psn":100,"peer":"10.77.1.2","local":"10.77.1.1","depth":8,"msn":0,"access":"atomic"}'
 	lqpn=$(jq .lqpn <<<"$out")
+	is "an address of an attached interface needs no warning" "$err" ""
+	for ip in 10.77.1.99 fd00:77:1::99; do
+		try "--local $ip, which nobody has" 0 \
+			xatomic --json qp add --peer "${ip%99}2" --local $ip --rqpn 17
+		has "the warning" "^xatomic: no attached interface has the address $ip, .*xatomic -i default show" "$err"
+		is "it is one line" "$(wc -l <"$work/err")" 1
+		xatomic qp del "$(jq .lqpn <<<"$out")"
+	done
+	try "--local like --peer" 0 xatomic --json qp add --peer 10.77.1.1 --local 10.77.1.1 --rqpn 17
+	has "the warning" "^xatomic: --local and --peer are both 10.77.1.1, " "$err"
+	xatomic qp del "$(jq .lqpn <<<"$out")"
 	is "the QPN has a generation" "$((lqpn >= 64 && lqpn < 0xffffff))" 1
 	try "qp show" 0 xatomic --json qp show "$lqpn"
 	is "what qp show prints" "$(keys "$out")" "lqpn rqpn pdn state rq-psn peer local depth msn access requests \
@@ -427,7 +439,17 @@ $(xatomic --json -i second show | jq -c '[.interfaces[].interface, .unknown_qp]'
 	try "detach where it is now" 0 xatomic detach moved --netns "$other"
 	refuse "a driver that knows no XDP, in native mode" 1 "native mode .* use --mode generic" \
 		xatomic attach lo --netns "$resp" --mode native
-	is "the same in auto mode" "$(xatomic --json attach lo --netns "$resp" | jq -r .mode)" generic
+	try "the same in auto mode" 0 xatomic --json attach lo --netns "$resp"
+	is "it is generic mode" "$(jq -r .mode <<<"$out")" generic
+	has "with the reason" "^xatomic: lo is attached in generic mode, .* \(its driver or its settings" "$err"
+	try "once more" 0 xatomic attach lo --netns "$resp"
+	is "says no more" "$err" ""
+	ip -n "$resp" link add large mtu 65535 type veth peer name large2 mtu 65535
+	refuse "a large MTU, in native mode" 1 "native mode \(its MTU is too large for native XDP on this driver\); use" \
+		xatomic attach large --netns "$resp" --mode native
+	try "a large MTU, in auto mode" 0 xatomic --json attach large --netns "$resp"
+	has "it says so" "generic mode, .* \(its MTU is too large for native XDP on this driver\)" "$err"
+	is "in one line" "$(wc -l <"$work/err")" 1
 	try "destroy" 0 xatomic destroy
 	is "nothing is left" "$(tree)" ""
 	ip netns del "$other"

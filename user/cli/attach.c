@@ -26,6 +26,10 @@ static void warn(const struct settings *settings, const struct xa_attached *atta
 			"goes with it, and the responder with that; outside of 'ip netns exec', "
 			"use --netns instead",
 			settings->place.bpffs);
+	if (attached->no_native)
+		xa_warn("%s is attached in generic mode, which is slower, because native mode is "
+			"not to be had (%s); --mode generic does without this warning",
+			settings->iface, xa_why_not_attached(attached->no_native));
 	if (attached->is_new && attached->is_veth && attached->mode == XA_MODE_NATIVE)
 		xa_warn("%s is a veth in native mode, and its peer receives replies only when it "
 			"runs an XDP program as well; give it one that passes everything: ip link "

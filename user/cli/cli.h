@@ -140,6 +140,9 @@ int cli_find_owner(const char *text, uid_t *owner, gid_t *group);
 int cli_choose_local(const struct xa_interfaces *interfaces, const struct xa_ip *peer,
 		     struct xa_ip *local);
 
+/* Is it an address of one of them? True also when one of them is where it cannot be looked at. */
+bool cli_may_be_local(const struct xa_interfaces *interfaces, const struct xa_ip *local);
+
 /*
  * Waits until a number of milliseconds has gone by (-1: for ever) or `fd` is readable (-1: no such). Returns
  * false once SIGINT or SIGTERM has come, which cli_catch_signals() must have been called for before.

@@ -95,6 +95,41 @@ int cli_choose_local(const struct xa_interfaces *interfaces, const struct xa_ip 
 			peer->family == XA_IPV4 ? "IPv4" : "IPv6");
 }
 
+bool cli_may_be_local(const struct xa_interfaces *interfaces, const struct xa_ip *local)
+{
+	for (size_t i = 0; i < interfaces->count; i++) {
+		if (!interfaces->list[i].netns_id)
+			return true;
+		for (size_t j = 0; j < interfaces->list[i].ip_count; j++)
+			if (xa_ip_equal(&interfaces->list[i].ips[j], local))
+				return true;
+	}
+	return false;
+}
+
+/* Allowed, as addresses come and go, and behind a router; but most often a slip. */
+static void warn_of_local(const struct settings *settings, const struct xa_instance *instance)
+{
+	struct xa_interfaces interfaces;
+	char text[INET6_ADDRSTRLEN];
+
+	if (!xa_ip_is_host(&settings->local))
+		return;
+	xa_ip_text(&settings->local, text);
+	if (xa_ip_equal(&settings->local, &settings->peer))
+		xa_warn("--local and --peer are both %s, so this queue pair answers nobody else; "
+			"give the peer's address and the own one",
+			text);
+	if (xa_interfaces_find(instance, &interfaces))
+		return;
+	if (!cli_may_be_local(&interfaces, &settings->local))
+		xa_warn("no attached interface has the address %s, so this queue pair answers only "
+			"when "
+			"packets for it come in there all the same; see 'xatomic -i %s show'",
+			text, instance->name);
+	xa_interfaces_free(&interfaces);
+}
+
 static int find_local(const struct settings *settings, const struct xa_instance *instance,
 		      struct xa_ip *local)
 {
@@ -139,10 +174,13 @@ int cli_qp_add(void *data)
 	}
 	if (cli_open(settings, &instance, LOCK_EX))
 		return XA_EXIT_FAILED;
-	if (find_local(settings, &instance, &request.local) || xa_qp_add(&instance, &request, &qp))
+	if (find_local(settings, &instance, &request.local) ||
+	    xa_qp_add(&instance, &request, &qp)) {
 		status = cli_failed();
-	else
+	} else {
+		warn_of_local(settings, &instance);
 		status = xa_print(&settings->global, cli_qp_json(&qp, false));
+	}
 	xa_instance_close(&instance);
 	return status;
 }

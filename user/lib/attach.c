@@ -104,6 +104,7 @@ static int check_mode(const struct xa_interface *interface, enum xa_mode wanted)
 static int attach_here(const struct xa_instance *instance, const struct xa_attach *attach,
 		       int ifindex, struct xa_attached *attached)
 {
+	const struct xa_target target = {attach->ifname, attach->netns, ifindex};
 	const struct xa_interface *interface;
 	struct xa_interfaces all;
 	int status;
@@ -117,7 +118,7 @@ static int attach_here(const struct xa_instance *instance, const struct xa_attac
 	if (interface)
 		status = check_mode(interface, attach->mode);
 	else
-		status = xa_link_attach(instance, attach->ifname, ifindex, &attached->mode);
+		status = xa_link_attach(instance, &target, &attached->mode, &attached->no_native);
 	xa_interfaces_free(&all);
 	return status;
 }

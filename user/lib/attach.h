@@ -32,6 +32,7 @@ struct xa_attach {
 
 struct xa_attached {
 	enum xa_mode mode; /* native or generic */
+	int no_native;     /* why AUTO came to generic, for xa_why_not_attached(), or 0 */
 	bool is_new;       /* the interface was not attached before */
 	bool is_veth;
 	bool vanishes; /* see xa_bpffs_mount() */

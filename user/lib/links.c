@@ -139,30 +139,47 @@ int xa_links_list(const struct xa_instance *instance, struct xa_interfaces *foun
 	return for_each_link(instance, add_one, found);
 }
 
-static const char *why_not(int error)
+const char *xa_why_not_attached(int error)
 {
-	if (error == EOPNOTSUPP || error == EINVAL)
+	switch (error) {
+	case ERANGE:
+		return "its MTU is too large for native XDP on this driver";
+	case ENOSPC:
+		return "it has too few queues for native XDP on this driver";
+	case EOPNOTSUPP:
+	case EINVAL:
 		return "its driver or its settings, for example a large MTU, do not allow that";
-	return strerror(error);
+	default:
+		return strerror(error);
+	}
 }
 
-static int cannot_attach(const char *ifname, int ifindex, enum xa_mode mode)
+static int is_taken(const struct xa_target *target)
 {
+	const char *ns = target->netns ? target->netns : "", *ifname = target->ifname;
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+
+	bpf_xdp_query(target->ifindex, 0, &query);
+	return xa_error(
+		"%s runs another XDP program (id %u) and takes one only; detach that first, "
+		"with 'xatomic -i INSTANCE detach %s%s%s' or 'ip %s%s%slink set dev %s xdp "
+		"off'",
+		ifname, query.prog_id, ifname, *ns ? " --netns " : "", ns, *ns ? "-n " : "", ns,
+		*ns ? " " : "", ifname);
+}
+
+static int cannot_attach(const struct xa_target *target, enum xa_mode mode)
+{
+	const char *ifname = target->ifname;
 	int error = errno;
 
-	if (error == EBUSY || error == EEXIST) {
-		bpf_xdp_query(ifindex, 0, &query);
-		return xa_error("%s runs another XDP program (id %u) and takes one only; detach "
-				"that first, with 'xatomic -i INSTANCE detach %s' or 'ip link set "
-				"dev %s xdp off'",
-				ifname, query.prog_id, ifname, ifname);
-	}
+	if (error == EBUSY || error == EEXIST)
+		return is_taken(target);
 	if (error == EPERM)
 		return xa_error("this user may not attach a program to %s; run xatomic as root",
 				ifname);
 	return xa_error("the program cannot be attached to %s in %s mode (%s)%s", ifname,
-			xa_mode_names[mode], why_not(error),
+			xa_mode_names[mode], xa_why_not_attached(error),
 			mode == XA_MODE_NATIVE ? "; use --mode generic"
 					       : "; use another interface");
 }
@@ -201,23 +218,25 @@ static int pin_link(const struct xa_instance *instance, int fd, int ifindex)
 		path, strerror(errno));
 }
 
-int xa_link_attach(const struct xa_instance *instance, const char *ifname, int ifindex,
-		   enum xa_mode *mode)
+int xa_link_attach(const struct xa_instance *instance, const struct xa_target *target,
+		   enum xa_mode *mode, int *no_native)
 {
 	int fd = -1, status;
 
+	*no_native = 0;
 	if (*mode != XA_MODE_GENERIC) {
-		fd = create_link(instance->prog, ifindex, XDP_FLAGS_DRV_MODE);
+		fd = create_link(instance->prog, target->ifindex, XDP_FLAGS_DRV_MODE);
 		if (fd < 0 && (*mode == XA_MODE_NATIVE || !is_no_native(errno)))
-			return cannot_attach(ifname, ifindex, XA_MODE_NATIVE);
+			return cannot_attach(target, XA_MODE_NATIVE);
+		*no_native = fd < 0 ? errno : 0;
 		*mode = fd < 0 ? XA_MODE_GENERIC : XA_MODE_NATIVE;
 	}
 	if (fd < 0)
-		fd = create_link(instance->prog, ifindex, XDP_FLAGS_SKB_MODE);
+		fd = create_link(instance->prog, target->ifindex, XDP_FLAGS_SKB_MODE);
 	if (fd < 0)
-		return cannot_attach(ifname, ifindex, XA_MODE_GENERIC);
+		return cannot_attach(target, XA_MODE_GENERIC);
 	/* Without a pin the link goes with its descriptor. */
-	status = pin_link(instance, fd, ifindex);
+	status = pin_link(instance, fd, target->ifindex);
 	close(fd);
 	return status;
 }

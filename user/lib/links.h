@@ -51,12 +51,22 @@ int xa_links_list(const struct xa_instance *instance, struct xa_interfaces *foun
 /* The one with this index in the namespace that the caller is in, or NULL. */
 struct xa_interface *xa_interfaces_here(struct xa_interfaces *found, int ifindex);
 
+struct xa_target {
+	const char *ifname;
+	const char *netns; /* as the user named it, or NULL; for sentences */
+	int ifindex;
+};
+
 /*
  * Attaches the instance's program to an interface of the namespace that the caller is in and pins the link.
- * *mode becomes what AUTO came to: native, or generic where the driver cannot do that.
+ * *mode becomes what AUTO came to: native, or generic where the driver cannot do that; *no_native then is the
+ * error that the kernel gave (errno), and 0 otherwise.
  */
-int xa_link_attach(const struct xa_instance *instance, const char *ifname, int ifindex,
-		   enum xa_mode *mode);
+int xa_link_attach(const struct xa_instance *instance, const struct xa_target *target,
+		   enum xa_mode *mode, int *no_native);
+
+/* Why an interface does not take a program, in words; `error` is an errno. */
+const char *xa_why_not_attached(int error);
 
 /*
  * Puts another program under a link in one step: every packet meets the one or the other. An interface that
