@@ -231,6 +231,27 @@ static bool find_command(struct line *line)
 	return true;
 }
 
+static bool given(const struct line *line, int index)
+{
+	return line->given >> index & 1;
+}
+
+static void choose_variant(struct line *line)
+{
+	const struct xa_command *command = line->command;
+	struct xa_item item;
+
+	for (; command->name && !strcmp(command->name, line->command->name); command++) {
+		const char *synopsis = command->synopsis;
+
+		if (!xa_next_item(line->program, &synopsis, &item) || item.positional ||
+		    !given(line, item.index))
+			continue;
+		line->command = command;
+		break;
+	}
+}
+
 static bool store(struct line *line, int index, const char *text)
 {
 	const struct xa_option *option = line->options[index];
@@ -245,11 +266,6 @@ static bool store(struct line *line, int index, const char *text)
 		return true;
 	return wrong(line, "'%s' is no valid %s%s: %s", text ? text : "",
 		     is_positional(option) ? "" : "--", option->name, why);
-}
-
-static bool given(const struct line *line, int index)
-{
-	return line->given >> index & 1;
 }
 
 static bool store_items(struct line *line, const char *synopsis, int *word, uint64_t *allowed)
@@ -333,7 +349,8 @@ int xa_read_options(const struct xa_program *program, void *settings, int argc, 
 	store_globals(&line);
 	if (line.globals->version && !line.error[0])
 		return print_version(&line);
-	find_command(&line);
+	if (find_command(&line))
+		choose_variant(&line);
 	if (line.globals->help) {
 		xa_print_help(program, line.command);
 		return XA_EXIT_DONE;

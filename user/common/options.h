@@ -75,6 +75,10 @@ struct xa_option {
 	bool value_optional;      /* the option may stand alone; parse is then called with NULL */
 };
 
+/*
+ * Commands of one name may follow each other: variants, of which the one counts whose synopsis begins with an option
+ * that is given, else the first one.
+ */
 struct xa_command {
 	const char *name; /* one or two words: "attach", "mr add" */
 	const char *

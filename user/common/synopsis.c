@@ -108,16 +108,29 @@ static void print_commands(const struct xa_program *program)
 	}
 }
 
-void xa_print_help(const struct xa_program *program, const struct xa_command *command)
+/* All commands of this name. */
+static void print_variants(const struct xa_program *program, const struct xa_command *command)
 {
-	printf("Usage: ");
-	if (command) {
+	const char *name = command->name, *separator = "";
+
+	for (command = program->commands; command->name; command++) {
+		if (strcmp(command->name, name))
+			continue;
+		printf("%sUsage: ", separator);
 		xa_print_usage(stdout, program, command);
 		printf("\n\n%s %s: %s.\n\n", program->name, command->name, command->help);
 		print_item_help(program, command->synopsis);
+		separator = "\n";
+	}
+}
+
+void xa_print_help(const struct xa_program *program, const struct xa_command *command)
+{
+	if (command) {
+		print_variants(program, command);
 	} else {
-		printf("%s [OPTION]... COMMAND ...\n\n%s: %s.\n", program->name, program->name,
-		       program->help);
+		printf("Usage: %s [OPTION]... COMMAND ...\n\n%s: %s.\n", program->name,
+		       program->name, program->help);
 		print_commands(program);
 	}
 	printf("\nWith every command:\n");

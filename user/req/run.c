@@ -2,15 +2,16 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <signal.h>
 #include <string.h>
 
 #include "common/output.h"
 #include "requester/device.h"
-#include "target.h"
+#include "connect.h"
 
 /* One run of a command: the same operation `count` times on one queue pair. */
 struct run {
-	const struct req_settings *settings;
+	struct req_settings *settings;
 	struct req_target target;
 	struct xatomic_qp *qp;
 	struct xatomic_wr wr;
@@ -18,6 +19,14 @@ struct run {
 	uint64_t posted, done, succeeded;
 	struct xatomic_wc failure; /* the first one; status 0: none */
 };
+
+/* A connection has two ends: an interrupted command tells the other one. */
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal)
+{
+	interrupted = signal;
+}
 
 /* As many as fit into the window, unless something has gone wrong or all are posted. */
 static int post(struct run *run)
@@ -93,7 +102,7 @@ static int loop(struct run *run)
 {
 	int error = 0;
 
-	while (!error && run->done < run->settings->count) {
+	while (!error && !interrupted && run->done < run->settings->count) {
 		if (!run->failure.status)
 			error = post(run);
 		else if (run->done == run->posted)
@@ -148,7 +157,7 @@ static int report(const struct run *run, int error, uint64_t ns)
 	return XA_EXIT_DONE;
 }
 
-static int run_operation(struct run *run)
+static int run_on_target(struct run *run)
 {
 	uint64_t begin;
 	int status, error;
@@ -156,7 +165,6 @@ static int run_operation(struct run *run)
 	run->wr.send_flags = XATOMIC_SEND_SIGNALED;
 	run->wr.remote_addr = run->settings->addr;
 	run->wr.rkey = run->settings->rkey;
-	run->target = req_target_of(run->settings);
 	run->qp = req_open(run->settings, &run->target, NULL, run->settings->window);
 	if (!run->qp)
 		return xa_fail("%s", xatomic_error());
@@ -165,6 +173,31 @@ static int run_operation(struct run *run)
 	status = report(run, error, xa_clock_ns() - begin);
 	xatomic_qp_close(run->qp);
 	return status;
+}
+
+static int run_connected(struct run *run)
+{
+	const struct sigaction action = {.sa_handler = interrupt};
+	struct cm_call call;
+	int status;
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	status = req_connect(run->settings, &call, &run->target);
+	if (status)
+		return status;
+	status = run_on_target(run);
+	if (!cm_hang_up(&call) && !status)
+		xa_warn("the server did not confirm the end of the connection");
+	return interrupted ? XA_EXIT_FAILED : status;
+}
+
+static int run_operation(struct run *run)
+{
+	if (run->settings->connect)
+		return run_connected(run);
+	run->target = req_target_of(run->settings);
+	return run_on_target(run);
 }
 
 int req_fadd(void *settings)

@@ -12,7 +12,9 @@ enum { DEFAULT_OUTS = 16, DEFAULT_ITERS = 5000, DEFAULT_LAT_ITERS = 1000 };
 #define LONGEST_US   (4096ull * (1ull << LONGEST_TIMEOUT) / 1000)
 #define DEFAULT_US   (4096ull * (1ull << DEFAULT_TIMEOUT) / 1000)
 #define NO_PSN       UINT32_MAX
-#define TARGET       "--peer --lqpn --rqpn --sq-psn --rkey "
+#define TARGET       "--dev --peer --lqpn --rqpn --sq-psn --rkey --addr "
+#define CONNECT      "--connect [--mr] [--offset] [--rkey] [--dev] "
+#define OFTEN        "[--count] [--window]"
 
 static const char *const transports[] = {"af_packet", "af_xdp", "auto", NULL};
 static const char *const ops[] = {"fadd", "cswap", NULL};
@@ -30,8 +32,17 @@ static const struct xa_option options[] = {
 	 FIELD(rqpn), QPN},
 	{"sq-psn", .metavar = "N", .help = "PSN of the first request, the responder's rq-psn",
 	 .parse = xa_opt_u32, FIELD(sq_psn), .max = XA_PSN_MASK},
-	{"rkey", .metavar = "KEY", .help = "rkey of the memory region", .parse = xa_opt_u32,
-	 FIELD(rkey)},
+	{"rkey", .metavar = "KEY", .help = "rkey of the memory region", .parse = xa_opt_u64,
+	 FIELD(rkey), .max = UINT32_MAX},
+	{"connect", .metavar = "HOST[:PORT]",
+	 .help = "let RDMA-CM tell queue pairs, PSN and rkey; port of RDMA_PS_TCP, 18516",
+	 .parse = xa_opt_text, FIELD(connect)},
+	{"mr", .metavar = "NAME", .help = "memory region to ask for (the first that is offered)",
+	 .parse = xa_opt_name, FIELD(mr)},
+	{"offset", .metavar = "BYTES",
+	 .help = "place of the word in the memory region (0); the address itself where none is "
+		 "told",
+	 .parse = xa_opt_u64, FIELD(offset)},
 	{"addr", .metavar = "VA", .help = "remote address of the word, in bytes",
 	 .parse = xa_opt_u64, FIELD(addr)},
 	{"add", .metavar = "N", .help = "value to add, modulo 2^64", .parse = xa_opt_u64,
@@ -76,12 +87,15 @@ static const struct xa_option options[] = {
 };
 
 static const struct xa_command commands[] = {
-	{"fadd", TARGET "--addr --add [--count] [--window]",
-	 "fetch and add: adds to a remote 64-bit word", req_fadd},
-	{"cswap", TARGET "--addr --compare --swap [--count] [--window]",
+	{"fadd", TARGET "--add " OFTEN, "fetch and add: adds to a remote 64-bit word", req_fadd},
+	{"fadd", CONNECT "--add " OFTEN, "the same on a connection that is made for it", req_fadd},
+	{"cswap", TARGET "--compare --swap " OFTEN,
 	 "compare and swap: replaces a remote 64-bit word if it holds a given value", req_cswap},
+	{"cswap", CONNECT "--compare --swap " OFTEN, "the same on a connection that is made for it",
+	 req_cswap},
 	{"perf",
-	 "[--qp-file] [--peer] [--lqpn] [--rqpn] [--sq-psn] --rkey --addr [--op] [--lat] [--qp] "
+	 "--dev [--qp-file] [--peer] [--lqpn] [--rqpn] [--sq-psn] --rkey --addr [--op] [--lat] "
+	 "[--qp] "
 	 "[--outs] [--iters] [--duration] [--stride] [--add] [--compare] [--swap] [--verify]",
 	 "measures the rate or the latency of operations", req_perf},
 	{0},
@@ -93,7 +107,7 @@ const struct xa_program req_program = {
 	"that the word held before each operation",
 	options,
 	commands,
-	"--dev [--netns] [--transport] [--retry] [--timeout]",
+	"[--netns] [--transport] [--retry] [--timeout]",
 };
 
 const struct req_settings req_defaults = {
@@ -104,6 +118,7 @@ const struct req_settings req_defaults = {
 	.transport = -1,
 	.peer = {.family = XA_IPV6}, /* the unspecified address: none given */
 	.sq_psn = NO_PSN,
+	.rkey = REQ_NO_RKEY,
 	.add = 1,
 };
 

@@ -9,13 +9,18 @@
 #include "lib/address.h"
 #include "xatomic/requester.h"
 
+#define REQ_NO_RKEY UINT64_MAX
+
 struct req_settings {
 	struct xa_globals global; /* must come first */
 	const char *dev;
 	const char *netns;
 	struct xa_ip peer;
 	uint32_t lqpn, rqpn, sq_psn;
-	uint32_t rkey;
+	uint64_t rkey;       /* REQ_NO_RKEY: none */
+	const char *connect; /* HOST[:PORT], or NULL */
+	const char *mr;
+	uint64_t offset;
 	uint64_t addr, add, compare, swap;
 	uint64_t count;
 	uint32_t window;     /* operations in flight */

@@ -244,6 +244,24 @@ int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex)
 	return error;
 }
 
+int xa_route_interface(const struct xa_ip *peer, char name[IF_NAMESIZE])
+{
+	int netlink = xa_rtnl_open(), error = netlink;
+	struct xa_route route = {0};
+	char text[INET6_ADDRSTRLEN];
+
+	if (netlink >= 0) {
+		error = xa_rtnl_route(netlink, 0, peer, &route);
+		close(netlink);
+	}
+	if (!error && if_indextoname(route.ifindex, name))
+		return 0;
+	return xa_error_set(EHOSTUNREACH,
+			    "the kernel has no route to %s (%s); add one, or give the interface "
+			    "with --dev",
+			    xa_ip_text(peer, text), strerror(error ? -error : ENODEV));
+}
+
 int xa_interface_find(const char *ifname, int *ifindex)
 {
 	struct xa_path path;

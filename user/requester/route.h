@@ -6,6 +6,7 @@
 #ifndef XATOMIC_REQUESTER_ROUTE_H
 #define XATOMIC_REQUESTER_ROUTE_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 
@@ -16,6 +17,9 @@
  * the interface in *ifindex, or -1 with xa_error().
  */
 int xa_route_find(const char *ifname, struct xa_path *path, int *ifindex);
+
+/* Name of the interface by which the kernel would send to the peer. Returns 0, or -1 with xa_error(). */
+int xa_route_interface(const struct xa_ip *peer, char name[IF_NAMESIZE]);
 
 /* Index of an Ethernet interface that is up. Returns 0, or -1 with xa_error(). */
 int xa_interface_find(const char *ifname, int *ifindex);

@@ -101,7 +101,8 @@ int xa_rtnl_route(int fd, int ifindex, const struct xa_ip *destination, struct x
 	body->rtm_family = family_of(destination);
 	body->rtm_dst_len = destination->family == XA_IPV4 ? 32 : 128;
 	add_address(&message, RTA_DST, destination);
-	add(&message, RTA_OIF, &ifindex, sizeof(ifindex));
+	if (ifindex)
+		add(&message, RTA_OIF, &ifindex, sizeof(ifindex));
 	error = ask(fd, &message, RTM_NEWROUTE, sizeof(*body));
 	if (error)
 		return error;
@@ -110,6 +111,8 @@ int xa_rtnl_route(int fd, int ifindex, const struct xa_ip *destination, struct x
 	for (attr = RTM_RTA(body); RTA_OK(attr, len); attr = RTA_NEXT(attr, len)) {
 		if (attr->rta_type == RTA_GATEWAY)
 			read_address(attr, &route->nexthop);
+		if (attr->rta_type == RTA_OIF)
+			memcpy(&route->ifindex, RTA_DATA(attr), sizeof(route->ifindex));
 		if (attr->rta_type != RTA_PREFSRC)
 			continue;
 		read_address(attr, &route->source);

@@ -15,9 +15,12 @@ struct xa_route {
 	bool has_source;
 	struct xa_ip source;  /* preferred own address */
 	struct xa_ip nexthop; /* gateway, or the destination itself */
+	int ifindex;
 };
 
-/* How would the kernel send to `destination` by this interface? Returns 0 or a negative errno. */
+/*
+ * How would the kernel send to `destination` by this interface, 0: by any? Returns 0 or a negative errno.
+ */
 int xa_rtnl_route(int fd, int ifindex, const struct xa_ip *destination, struct xa_route *route);
 
 /*
