@@ -72,26 +72,37 @@ static __always_inline __u32 skip_ip(void *ctx, enum wiretap_way way, __u16 type
 	return 0;
 }
 
-static __always_inline bool find_bth(void *ctx, enum wiretap_way way, struct xa_bth *bth)
+/* Of a MAD behind BTH and DETH. */
+#define ATTRIBUTE_AT (sizeof(struct xa_bth) + sizeof(struct xa_deth) + 16)
+
+static __always_inline bool find_bth(void *ctx, enum wiretap_way way, struct xa_bth *bth,
+				     __u32 *number)
 {
 	struct udphdr udp;
+	__be16 attribute = 0;
 	__u16 type = 0;
 	__u32 at = skip_ethernet(ctx, way, &type);
 
 	at = skip_ip(ctx, way, type, at);
 	if (!at || load(ctx, way, at, &udp, sizeof(udp)) || udp.dest != bpf_htons(XA_ROCE_PORT))
 		return false;
-	return !load(ctx, way, at + sizeof(udp), bth, sizeof(*bth));
+	at += sizeof(udp);
+	if (load(ctx, way, at, bth, sizeof(*bth)))
+		return false;
+	*number = bpf_ntohl(bth->apsn) & XA_PSN_MASK;
+	if (bth->opcode == XA_OP_UD_SEND_ONLY &&
+	    !load(ctx, way, at + ATTRIBUTE_AT, &attribute, sizeof(attribute)))
+		*number = bpf_ntohs(attribute);
+	return true;
 }
 
-static __always_inline bool planned(const struct xa_bth *bth)
+static __always_inline bool planned(const struct xa_bth *bth, __u32 number)
 {
 	for (__u32 i = 0; i < WIRETAP_PLANS; i++) {
 		__u32 key = i;
 		struct wiretap_plan *p = bpf_map_lookup_elem(&plan, &key);
 
-		if (p && p->times && p->opcode == bth->opcode &&
-		    p->psn == (bpf_ntohl(bth->apsn) & XA_PSN_MASK))
+		if (p && p->times && p->opcode == bth->opcode && p->psn == number)
 			return __sync_fetch_and_add(&p->hits, 1) < p->times;
 	}
 	return false;
@@ -124,11 +135,12 @@ static __always_inline void record(void *ctx, enum wiretap_way way, __u32 length
 static __always_inline bool inspect(void *ctx, enum wiretap_way way, __u32 length)
 {
 	struct xa_bth bth;
+	__u32 number = 0;
 	bool lost;
 
-	if (!find_bth(ctx, way, &bth))
+	if (!find_bth(ctx, way, &bth, &number))
 		return false;
-	lost = planned(&bth);
+	lost = planned(&bth, number);
 	record(ctx, way, length, lost);
 	return lost;
 }

@@ -13,7 +13,10 @@
 
 enum wiretap_way { WIRETAP_OUT, WIRETAP_IN };
 
-/* Loses the first `times` packets of this opcode and PSN, on whatever tap they appear. */
+/*
+ * Loses the first `times` packets of this opcode and PSN, on whatever tap they appear. A datagram for QP 1 is told by
+ * the attribute id of its MAD instead of its PSN.
+ */
 struct wiretap_plan {
 	__u32 opcode;
 	__u32 psn;

@@ -37,6 +37,7 @@ static const char *const opcode_names[256] = {
 	[XA_OP_CMP_SWAP] = "COMPARE_SWAP",
 	[XA_OP_FETCH_ADD] = "FETCH_ADD",
 	[XA_OP_ATOMIC_WRITE] = "ATOMIC_WRITE",
+	[XA_OP_UD_SEND_ONLY] = "UD_SEND_ONLY",
 	[XA_OP_CNP] = "CNP",
 };
 
@@ -107,6 +108,19 @@ static void print_aeth(uint8_t opcode, const uint8_t *at)
 	printf("  original %" PRIu64, (uint64_t)be64toh(ack.original));
 }
 
+/* The record holds the front of a datagram only. */
+static void print_mad(const uint8_t *mad)
+{
+	static const char *const names[] = {"REQ", "MRA", "REJ", "REP", "RTU", "DREQ", "DREP"};
+	enum { FIRST = 0x10, ATTRIBUTE = 16 };
+	unsigned int attribute = mad[ATTRIBUTE] << 8 | mad[ATTRIBUTE + 1];
+
+	if (attribute >= FIRST && attribute < FIRST + sizeof(names) / sizeof(names[0]))
+		printf("  CM %s", names[attribute - FIRST]);
+	else
+		printf("  attribute 0x%x", attribute);
+}
+
 /* The headers behind BTH and the ICRC, as far as the UDP length and the record have them. */
 static void print_payload(const uint8_t *l3, const uint8_t *bth, size_t roce_len)
 {
@@ -134,6 +148,8 @@ void decode_print(const struct wiretap_record *r)
 	memcpy(&bth, roce, sizeof(bth));
 	roce_len = (udp[4] << 8 | udp[5]) - UDP_LEN;
 	printf("%-18s  psn %" PRIu32, opcode_name(bth.opcode), ntohl(bth.apsn) & XA_PSN_MASK);
+	if (bth.opcode == XA_OP_UD_SEND_ONLY && roce_len == XA_GSI_LEN)
+		print_mad(roce + sizeof(bth) + sizeof(struct xa_deth));
 	if (roce_len >= XA_MIN_LEN && roce + roce_len <= r->frame + WIRETAP_SNAP)
 		print_payload(l3, roce, roce_len);
 }

@@ -90,12 +90,12 @@ static void receive(struct cm_call *call)
 			cm_active_receive(&call->active, xa_clock_ns(), &way, &mad);
 }
 
-/* Until the state is another one than `state`. */
-static void run(struct cm_call *call, enum cm_active_state state)
+/* Until the state is another one than `state`, or *stop is set. */
+static void run(struct cm_call *call, enum cm_active_state state, const volatile sig_atomic_t *stop)
 {
 	struct pollfd pollfd = {.fd = call->fd, .events = POLLIN};
 
-	while (call->active.state == state) {
+	while (call->active.state == state && !(stop && *stop)) {
 		uint64_t now = xa_clock_ns(), left = 0;
 
 		if (call->active.deadline > now)
@@ -130,6 +130,8 @@ static int refused(const struct cm_active *active, const struct cm_dial_attr *at
 	char text[INET6_ADDRSTRLEN];
 
 	xa_ip_text(&attr->peer, text);
+	if (active->state == CM_ACTIVE_CONNECTING)
+		return xa_error("interrupted before %s answered", text);
 	if (!active->reason)
 		return xa_error("%s does not answer on port %u of RDMA-CM; check that 'xatomic "
 				"serve' or another server runs there, and that UDP 4791 gets "
@@ -160,7 +162,7 @@ static int connect_over(struct cm_call *call, const struct cm_dial_attr *attr,
 	};
 
 	cm_active_connect(&call->active, &active, xa_clock_ns());
-	run(call, CM_ACTIVE_CONNECTING);
+	run(call, CM_ACTIVE_CONNECTING, attr->stop);
 	return call->active.state == CM_ACTIVE_ESTABLISHED ? 0 : refused(&call->active, attr);
 }
 
@@ -208,7 +210,7 @@ bool cm_hang_up(struct cm_call *call)
 
 	receive(call);
 	cm_active_disconnect(&call->active, xa_clock_ns());
-	run(call, CM_ACTIVE_CLOSING);
+	run(call, CM_ACTIVE_CLOSING, NULL);
 	confirmed = call->active.state == CM_ACTIVE_CLOSED && call->active.tries;
 	close(call->fd);
 	return confirmed;

@@ -7,6 +7,7 @@
 #define XATOMIC_CM_DIAL_H
 
 #include <net/if.h>
+#include <signal.h>
 
 #include "active.h"
 
@@ -18,7 +19,8 @@ struct cm_dial_attr {
 	uint8_t depth;   /* atomics in flight */
 	uint8_t timeout; /* of the queue pair, verbs' encoding */
 	uint8_t retry_cnt;
-	const char *mr; /* NULL: any */
+	const char *mr;                    /* NULL: any */
+	const volatile sig_atomic_t *stop; /* not 0: give up; may be NULL */
 };
 
 struct cm_call {

@@ -117,23 +117,31 @@ static const struct cm_passive_ops ops = {accept_peer, remove_qp, count_requests
 
 /* ---- packets ---- */
 
-/* The way back must be from an own address: the interface may be one of another namespace. */
+/*
+ * What waited for a manager that died is old: whoever still wants it will ask again. The way back must be from an own
+ * address, as the interface may be one of another namespace.
+ */
+static bool read_record(const struct cm_manager *manager, const struct xa_gsi_packet *packet,
+			uint64_t now, struct cm_way *way, struct cm_mad *mad)
+{
+	if (packet->time_ns < manager->opened || packet->length > sizeof(packet->frame) ||
+	    !cm_datagram_parse(packet->frame, packet->length, way, mad))
+		return false;
+	way->ifindex = packet->ifindex;
+	return cm_local_has(way->ifindex, &way->path.local, now);
+}
+
 static int take_record(void *data, void *record, size_t size)
 {
 	struct cm_manager *manager = data;
-	const struct xa_gsi_packet *packet = record;
 	uint64_t now = xa_clock_ns();
 	struct cm_way way = {0};
 	struct cm_mad mad;
 
-	if (size >= sizeof(*packet) && packet->length <= sizeof(packet->frame) &&
-	    cm_datagram_parse(packet->frame, packet->length, &way, &mad) &&
-	    cm_local_has(packet->ifindex, &way.path.local, now)) {
-		way.ifindex = packet->ifindex;
+	if (size >= sizeof(struct xa_gsi_packet) && read_record(manager, record, now, &way, &mad))
 		cm_passive_receive(&manager->passive, now, &way, &mad);
-	} else {
+	else
 		manager->passive.counters.garbage++;
-	}
 	return --manager->left ? 0 : -ECANCELED;
 }
 
@@ -230,7 +238,7 @@ static int start(struct cm_manager *manager)
 
 int cm_manager_open(struct cm_manager *manager, const struct cm_manager_attr *attr)
 {
-	*manager = (struct cm_manager){.attr = *attr, .packet = -1};
+	*manager = (struct cm_manager){.attr = *attr, .packet = -1, .opened = xa_clock_ns()};
 	if (open_socket(manager) || open_maps(manager) || start(manager))
 		return -1;
 	sweep(manager);

@@ -31,7 +31,7 @@ struct cm_manager {
 	struct cm_passive passive;
 	int packet; /* socket */
 	int left;   /* packets that may be taken in this turn */
-	uint64_t next_beat;
+	uint64_t opened, next_beat;
 };
 
 /*

@@ -91,7 +91,8 @@ static int use_result(struct req_settings *settings, const struct cm_active *act
 	return 0;
 }
 
-int req_connect(struct req_settings *settings, struct cm_call *call, struct req_target *target)
+int req_connect(struct req_settings *settings, const volatile sig_atomic_t *stop,
+		struct cm_call *call, struct req_target *target)
 {
 	struct cm_dial_attr attr = {
 		.ifname = settings->dev,
@@ -100,6 +101,7 @@ int req_connect(struct req_settings *settings, struct cm_call *call, struct req_
 		.timeout = req_timeout(settings->timeout_us),
 		.retry_cnt = settings->retry,
 		.mr = settings->mr,
+		.stop = stop,
 	};
 	int status;
 

@@ -183,7 +183,7 @@ static int run_connected(struct run *run)
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	status = req_connect(run->settings, &call, &run->target);
+	status = req_connect(run->settings, &interrupted, &call, &run->target);
 	if (status)
 		return status;
 	status = run_on_target(run);

@@ -1,0 +1,272 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# xatomic serve and xatomic-req --connect over veths: connections, lost messages, refusals, limits, a daemon that dies
+# and comes back, a flood.
+# shellcheck source=lib.sh
+. "$(dirname "$0")/lib.sh"
+
+serve_pid=
+offer='words to 10.77.0.0/16,fd00:77::/32'
+
+# Starts the daemon; its events are in $work/serve from now on, a JSON object a line.
+serve_start() { # [options of xatomic serve]
+	: >"$work/serve"
+	"${serve_program:-$build/asan/xatomic}" --json serve --netns "$prefix-resp" "$@" \
+		>"$work/serve" 2>"$work/serve-errors" &
+	serve_pid=$!
+	wait_for 30 grep -q '"event":"serving"' "$work/serve" ||
+		bail "xatomic serve: $(cat "$work/serve-errors")"
+}
+
+serve_stop() {
+	kill -TERM "$serve_pid"
+	wait "$serve_pid"
+}
+
+# Events of a kind so far, and whether there are so many.
+events() { grep -c "\"event\":\"$1\"" "$work/serve"; }
+has_events() { [ "$(events "$1")" -ge "$2" ]; }
+
+connect() { # NODE HOST[:PORT] ARGUMENTS...: prints the original values
+	local node=$1 host=$2
+	shift 2
+	xatomic_req --netns "$prefix-node$node" "$1" --connect "$host" "${@:2}"
+}
+
+counter() { # WORD: packets that met this reason, in all classes
+	xatomic --json stat | jq "[.. | objects | .$1? // empty] | add // 0"
+}
+
+qp_count() { xatomic --json qp show | jq length; }
+has_qps() { [ "$(qp_count)" -eq "$1" ]; }
+
+refused_with() { # NAME PATTERN COMMAND...
+	local name=$1 pattern=$2
+	shift 2
+	if "$@" >"$work/out" 2>"$work/err"; then
+		fail "$name" "it succeeded"
+	elif grep -qE "$pattern" "$work/err" && [ "$(wc -l <"$work/err")" -eq 1 ]; then
+		pass "$name"
+	else
+		fail "$name" "it said: $(cat "$work/err")"
+	fi
+}
+
+# ---- connections ----
+
+both_families() {
+	local host
+	for host in 10.77.1.1 '[fd00:77:1::1]:18516'; do
+		xatomic mr set words 0 41
+		is "$host: FETCH_ADD on a connection" "$(connect 1 "$host" fadd --add 1 --count 3 | xargs)" "41 42 43"
+		is "$host: CAS on a connection" "$(connect 1 "$host" cswap --compare 44 --swap 9)" 44
+		is "$host: the word" "$(word words 0)" 9
+		is "$host: another word" "$(connect 1 "$host" fadd --offset 16 --add 7)" 0
+		is "$host: that word" "$(word words 16)" 7
+		xatomic mr set words 16 0
+	done
+	check "queue pairs are gone with their connections" wait_for 10 has_qps 0
+	check "every connection has begun and ended" wait_for 10 has_events disconnected 6
+	is "connected as often as disconnected" "$(events connected)" 6
+	is "events are JSON that names peer and region" \
+		"$(jq -r 'select(.event == "connected") | [.service, .peer, .mr] | join(" ")' "$work/serve" | sort -u | xargs)" \
+		"rdma_cm 10.77.1.2 words rdma_cm fd00:77:1::2 words"
+}
+
+lost() { # WHAT ATTRIBUTE
+	xatomic mr set words 0 0
+	tap_start 1 --lose "UD_SEND_ONLY:$2:1"
+	is "a lost $1: the operation" "$(connect 1 10.77.1.1 fadd --add 1 --count 2 | xargs)" "0 1"
+	tap_stop
+	is "a lost $1 was really lost" "$(seen "CM $1 .*LOST\$|CM $1\$.*LOST|CM $1 *LOST")" 1
+	check "a lost $1: no queue pair is left" wait_for 10 has_qps 0
+	is "a lost $1: the word" "$(word words 0)" 2
+}
+
+many() {
+	local i pid
+	local -a pids=()
+	xatomic mr set words 0 0
+	for i in 1 2 1 2 1 2 1 2; do
+		connect $i "10.77.$i.1" fadd --add 1 --count 200 --window 8 >/dev/null 2>>"$work/many" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || fail "many at once: a client" "$(cat "$work/many")"
+	done
+	is "eight connections at once: the sum" "$(word words 0)" 1600
+	for ((i = 0; i < 20; i++)); do
+		connect 1 10.77.1.1 fadd --add 1 >/dev/null
+	done
+	is "twenty in a row: the sum" "$(word words 0)" 1620
+	check "no queue pair is left" wait_for 10 has_qps 0
+}
+
+refusals() {
+	refused_with "a port that nobody has" 'nobody listens on this port there \(reason 8\)$' \
+		connect 1 10.77.1.1:18517 fadd --add 1
+	refused_with "a region that is not offered" "no memory region 'other' is offered to this peer\$" \
+		connect 1 10.77.1.1 fadd --mr other --add 1
+	refused_with "a region that is offered to another" "no memory region 'second' is offered" \
+		connect 1 10.77.1.1 fadd --mr second --add 1
+	is "a region by its name" "$(connect 2 10.77.2.1 fadd --mr second --add 5)" 0
+	is "no queue pair was made" "$(qp_count)" 0
+	at_least "the operator learns of it" "$(events refused)" 3
+}
+
+# What the daemon is told by the kernel that it lives, and by its death that it does not.
+privileges() {
+	local status=/proc/$serve_pid/status
+	is "all capabilities but one are gone" "$(sed -n 's/^CapPrm:\t*//p' $status)" 0000008000000000
+	is "and cannot come back" "$(sed -n 's/^CapBnd:\t*//p' $status) $(sed -n 's/^NoNewPrivs:\t*//p' $status)" \
+		"0000000000000000 1"
+}
+
+# ---- the daemon dies ----
+
+long_request() {
+	"$build/asan/xatomic-req" --netns "$prefix-node1" fadd --connect 10.77.1.1 --add 1 \
+		--count 100000000 >/dev/null 2>"$work/long" &
+	long_pid=$!
+	wait_for 30 word_above 0 || bail "the long request: $(cat "$work/long")"
+}
+
+word_above() { [ "$(word words 0)" -gt "$1" ]; }
+
+# A packet for QP 1 goes to the host's stack.
+host_has_qp1() {
+	timeout 1 "$build/xatomic-req" --netns "$prefix-node2" fadd --connect 10.77.2.1 --add 1
+	[ "$(counter gsi)" -gt 0 ]
+}
+
+restart() {
+	local before
+	xatomic mr set words 0 0
+	long_request
+	kill -9 "$serve_pid"
+	wait "$serve_pid" 2>/dev/null
+	before=$(word words 0)
+	check "the data path goes on without the daemon" wait_for 30 word_above $((before + 100))
+	check "packets for QP 1 are the host's again" wait_for 60 host_has_qp1
+	serve_start --offer "$offer" --half-open 16 --qps-per-peer 8
+	before=$(word words 0)
+	check "the data path goes on beside the new one" wait_for 30 word_above $((before + 100))
+	is "the queue pair is still there" "$(qp_count)" 1
+	kill -INT "$long_pid"
+	wait "$long_pid"
+	check "the new daemon ends the connection" wait_for 10 has_events disconnected 1
+	check "and takes its queue pair down" wait_for 10 has_qps 0
+}
+
+stopped() {
+	xatomic mr set words 0 0
+	long_request
+	serve_stop
+	is "a daemon that is ended ends well" $? 0
+	check "its connections live on" wait_for 30 word_above $(($(word words 0) + 100))
+	serve_start --offer "$offer" --half-open 16 --qps-per-peer 8
+	kill -INT "$long_pid"
+	wait "$long_pid"
+	check "and can be ended by the next one" wait_for 10 has_qps 0
+}
+
+one_at_a_time() {
+	refused_with "a second daemon is refused" "one 'xatomic serve' can run at a time" \
+		xatomic serve --netns "$prefix-resp" --perftest-port 0
+}
+
+destroyed() {
+	xatomic destroy
+	# It learns of it when it is asked for something.
+	timeout 3 "$build/xatomic-req" --netns "$prefix-node1" fadd --connect 10.77.1.1 --add 1 2>/dev/null
+	kill -0 "$serve_pid" 2>/dev/null && kill -TERM "$serve_pid"
+	wait "$serve_pid" 2>/dev/null
+	pass "a daemon whose instance is destroyed can be ended"
+}
+
+# ---- a flood ----
+
+flood() {
+	local mac before after
+	serve_stop
+	# The daemon as it is shipped: what it needs of memory is what is looked at.
+	serve_program=$build/xatomic
+	serve_start --offer 'words to 10.0.0.0/8' --half-open 16 --qps-per-peer 8 --sessions 4
+	xatomic mr set words 0 0
+	long_request
+	mac=$(ip -n "$prefix-resp" -j link show dev node2 | jq -r '.[0].address')
+	# Once all that it will ever allocate is there.
+	nsenter --net="/run/netns/$prefix-node2" /usr/bin/python3 tests/netns/cm_flood.py eth0 "$mac" \
+		10.77.2.1 10.99 2000
+	before=$(sed -n 's/^VmRSS:[ \t]*\([0-9]*\).*/\1/p' "/proc/$serve_pid/status")
+	nsenter --net="/run/netns/$prefix-node2" /usr/bin/python3 tests/netns/cm_flood.py eth0 "$mac" \
+		10.77.2.1 10.99 40000
+	silent_sessions
+	after=$(sed -n 's/^VmRSS:[ \t]*\([0-9]*\).*/\1/p' "/proc/$serve_pid/status")
+	at_least "a flood came in" $(($(counter gsi_agent) + $(counter gsi_full))) 20000
+	at_least "wrong ICRCs get no further than the program" "$(counter icrc)" 1000
+	at_least "a flood costs no memory to speak of" $((before + 512)) "$after"
+	at_least "half-open connections have their limit" $((16 + 1)) "$(qp_count)"
+	check "the established queue pair has gone on" wait_for 30 word_above $(($(word words 0) + 100))
+	check "a new connection gets through" wait_for 60 connect 1 10.77.1.1 fadd --add 0
+	kill -INT "$long_pid"
+	wait "$long_pid"
+	is "the established queue pair has lost nothing" "$(grep -c . "$work/long")" 0
+}
+
+# TCP connections of which nothing comes.
+silent_sessions() {
+	local i fd
+	for ((i = 0; i < 20; i++)); do
+		exec {fd}<>"/dev/tcp/10.77.2.1/18515" || break
+	done 2>/dev/null
+}
+
+# ---- limits ----
+
+per_peer() {
+	local i
+	local -a pids=()
+	for ((i = 0; i < 8; i++)); do
+		"$build/asan/xatomic-req" --netns "$prefix-node2" fadd --connect 10.77.2.1 --add 1 \
+			--count 100000000 >/dev/null 2>&1 &
+		pids+=($!)
+	done
+	check "a peer gets as many queue pairs as it may" wait_for 30 has_qps 8
+	refused_with "and not one more" 'no resources left for this peer' connect 2 10.77.2.1 fadd --add 1
+	is "another peer gets its own" "$(connect 1 10.77.1.1 fadd --offset 64 --add 1)" 0
+	kill -INT "${pids[@]}"
+	wait "${pids[@]}"
+	check "all are gone again" wait_for 30 has_qps 0
+}
+
+require_root
+lab_up --nodes 2
+own_bpffs
+attach 1 2 --max-qps 64 --max-mrs 8
+xatomic mr add words --words 512 --iova 0x1000 >/dev/null
+xatomic mr add second --words 8 --pd 2 >/dev/null
+cat >"$work/conf" <<CONF
+# who may have what
+offer = $offer
+offer = second to 10.77.2.2
+qps-per-peer 8
+CONF
+serve_start --config "$work/conf"
+both_families
+lost REQ 0x10
+lost REP 0x13
+lost RTU 0x14
+lost DREQ 0x15
+lost DREP 0x16
+many
+refusals
+privileges
+one_at_a_time
+restart
+stopped
+per_peer
+flood
+destroyed
+finish
