@@ -5,6 +5,8 @@
 # make check      install what is missing, build, run all tests (root)
 # make fuzz       run the fuzzers for SECONDS each, from SEED (root)
 # make hostile    OPS operations over a wire that loses, corrupts, duplicates and reorders packets (root)
+# make faults     each command with each of its calls to the kernel failing, and killed there (root)
+# make kill       kill -9 of commands at random moments under traffic, ROUNDS times (root)
 # make race       ROUNDS of each race of two CPUs and the control plane (root)
 # make mutation   changes the BPF program in 1,500 places, one at a time; the tests must notice (root)
 # make install    programs, library, headers, man pages, completion (DESTDIR, PREFIX)

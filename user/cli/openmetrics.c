@@ -32,49 +32,67 @@ static void print_packets(const struct xa_instance *instance, const union xa_cou
 			       cli_verdict(instance, reason), (uint64_t)counts->of[class][reason]);
 }
 
-static int print_qps(const struct xa_instance *instance)
+/* What there is to say, before anything is said: a part would be no valid text. */
+struct gauges {
+	size_t in_state[XA_QP_ERR + 1];
+	size_t mrs;
+	uint64_t mr_bytes;
+};
+
+static int count_qps(const struct xa_instance *instance, struct gauges *gauges)
 {
-	size_t count, in_state[XA_QP_ERR + 1] = {0};
 	struct xa_qp *list;
+	size_t count;
 
 	if (xa_qp_list(instance, &list, &count))
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		if (list[i].ctl.state <= XA_QP_ERR)
-			in_state[list[i].ctl.state]++;
+			gauges->in_state[list[i].ctl.state]++;
 	free(list);
-	describe("queue_pairs", "gauge", "Queue pairs by state.");
-	for (int state = XA_QP_RTR; state <= XA_QP_ERR; state++)
-		printf("xatomic_queue_pairs{instance=\"%s\",state=\"%s\"} %zu\n", instance->name,
-		       xa_qp_state_word(state), in_state[state]);
-	gauge(instance, "queue_pairs_max", "Most queue pairs that there can be.",
-	      instance->config.max_qps);
 	return 0;
 }
 
-static int print_mrs(const struct xa_instance *instance)
+static int count_mrs(const struct xa_instance *instance, struct gauges *gauges)
 {
-	uint64_t bytes = 0;
 	struct xa_mr *list;
-	size_t count;
 
-	if (xa_mr_list(instance, &list, &count))
+	if (xa_mr_list(instance, &list, &gauges->mrs))
 		return -1;
-	for (size_t i = 0; i < count; i++)
-		bytes += list[i].length;
+	for (size_t i = 0; i < gauges->mrs; i++)
+		gauges->mr_bytes += list[i].length;
 	free(list);
-	gauge(instance, "memory_regions", "Memory regions.", count);
+	return 0;
+}
+
+static void print_qps(const struct xa_instance *instance, const struct gauges *gauges)
+{
+	describe("queue_pairs", "gauge", "Queue pairs by state.");
+	for (int state = XA_QP_RTR; state <= XA_QP_ERR; state++)
+		printf("xatomic_queue_pairs{instance=\"%s\",state=\"%s\"} %zu\n", instance->name,
+		       xa_qp_state_word(state), gauges->in_state[state]);
+	gauge(instance, "queue_pairs_max", "Most queue pairs that there can be.",
+	      instance->config.max_qps);
+}
+
+static void print_mrs(const struct xa_instance *instance, const struct gauges *gauges)
+{
+	gauge(instance, "memory_regions", "Memory regions.", gauges->mrs);
 	gauge(instance, "memory_regions_max", "Most memory regions that there can be.",
 	      instance->config.max_mrs);
-	gauge(instance, "memory_region_bytes", "Size of all memory regions together.", bytes);
-	return 0;
+	gauge(instance, "memory_region_bytes", "Size of all memory regions together.",
+	      gauges->mr_bytes);
 }
 
 int cli_print_openmetrics(const struct xa_instance *instance, const union xa_counts *counts)
 {
-	print_packets(instance, counts);
-	if (print_qps(instance) || print_mrs(instance))
+	struct gauges gauges = {0};
+
+	if (count_qps(instance, &gauges) || count_mrs(instance, &gauges))
 		return -1;
+	print_packets(instance, counts);
+	print_qps(instance, &gauges);
+	print_mrs(instance, &gauges);
 	printf("# EOF\n");
 	return 0;
 }

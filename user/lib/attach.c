@@ -123,15 +123,47 @@ static int attach_here(const struct xa_instance *instance, const struct xa_attac
 	return status;
 }
 
-/* What a process left that died while it made or removed an instance of this name. */
-static int clear_leftovers(const struct xa_place *place)
+/* Takes the program off the interfaces at once; that it goes off with the pins is certain anyway. */
+static void detach_all(const struct xa_instance *instance)
+{
+	struct xa_interfaces all = {0};
+
+	if (!xa_links_list(instance, &all))
+		for (size_t i = 0; i < all.count; i++)
+			xa_link_detach(instance, &all.list[i]);
+	xa_interfaces_free(&all);
+}
+
+/* Works on an instance of any layout, so it only looks at the pins. */
+static int remove_instance(const struct xa_place *place, const char *dir)
+{
+	struct xa_instance instance = {.name = place->name};
+
+	snprintf(instance.dir, sizeof(instance.dir), "%s", dir);
+	detach_all(&instance);
+	return xa_remove_tree(dir);
+}
+
+static int remove_leftover(const struct xa_place *place, const char *suffix, bool *found)
 {
 	char path[PATH_MAX];
 
-	if (xa_place_path(place, place->name, BEING_MADE, path) || xa_remove_tree(path) ||
-	    xa_place_path(place, place->name, BEING_REMOVED, path))
+	if (xa_place_path(place, place->name, suffix, path))
 		return -1;
-	return xa_remove_tree(path);
+	if (access(path, F_OK) && errno == ENOENT)
+		return 0;
+	*found = true;
+	return remove_instance(place, path);
+}
+
+/* What a process left that died while it made or removed an instance of this name. Was there something? */
+static int clear_leftovers(const struct xa_place *place, bool *found)
+{
+	*found = false;
+	return remove_leftover(place, BEING_MADE, found) ||
+			       remove_leftover(place, BEING_REMOVED, found)
+		       ? -1
+		       : 0;
 }
 
 static int make_instance(const struct xa_place *place, const struct xa_attach *attach, int ifindex,
@@ -155,7 +187,7 @@ static int make_instance(const struct xa_place *place, const struct xa_attach *a
 			"%s cannot be renamed to %s (%s); see that the BPF file system is writable",
 			making, made, strerror(errno));
 	if (status)
-		xa_remove_tree(making);
+		remove_instance(place, making);
 	return status;
 }
 
@@ -164,11 +196,12 @@ static int attach_to(const struct xa_place *place, const struct xa_attach *attac
 {
 	struct xa_instance instance;
 	char path[PATH_MAX];
+	bool found;
 	int status;
 
-	if (clear_leftovers(place) || xa_place_path(place, place->name, "", path))
+	if (clear_leftovers(place, &found) || xa_place_path(place, place->name, "", path))
 		return -1;
-	if (access(path, F_OK))
+	if (access(path, F_OK) && errno == ENOENT)
 		return make_instance(place, attach, ifindex, attached);
 	status = xa_instance_open(&instance, place, LOCK_EX);
 	if (!status)
@@ -306,40 +339,33 @@ int xa_detach(const struct xa_place *place, const char *ifname, const char *netn
 	return ifindex < 0 ? -1 : status;
 }
 
-static int detach_all(const struct xa_instance *instance)
+static int no_instance(const struct xa_place *place)
 {
-	struct xa_interfaces all = {0};
-	int status = xa_links_list(instance, &all);
-
-	for (size_t i = 0; i < all.count && !status; i++)
-		status = xa_link_detach(instance, &all.list[i]);
-	xa_interfaces_free(&all);
-	return status;
+	return xa_error("there is no instance '%s' below %s; 'ls %s/xatomic' shows those that are",
+			place->name, place->bpffs, place->bpffs);
 }
 
-/* Works on an instance of any layout, so it only looks at the pins. */
+/* The rename is what counts: before it the instance is whole, and after it the rest can be done again. */
 static int destroy_locked(const struct xa_place *place)
 {
-	struct xa_instance instance = {.name = place->name};
-	char removing[PATH_MAX];
-	int status = -1;
+	char path[PATH_MAX], removing[PATH_MAX];
+	int lock, status;
+	bool found;
 
-	if (clear_leftovers(place) || xa_place_path(place, place->name, "", instance.dir) ||
+	if (clear_leftovers(place, &found) || xa_place_path(place, place->name, "", path) ||
 	    xa_place_path(place, place->name, BEING_REMOVED, removing))
 		return -1;
-	instance.lock = xa_lock_dir(instance.dir, LOCK_EX);
-	if (instance.lock < 0)
-		return xa_error(
-			"there is no instance '%s' below %s; 'ls %s/xatomic' shows those that are",
-			place->name, place->bpffs, place->bpffs);
-	if (!detach_all(&instance)) {
-		if (rename(instance.dir, removing))
-			status = xa_error("%s cannot be renamed (%s); try again", instance.dir,
-					  strerror(errno));
-		else
-			status = xa_remove_tree(removing);
-	}
-	close(instance.lock);
+	lock = xa_lock_dir(path, LOCK_EX);
+	if (lock < 0 && errno != ENOENT)
+		return xa_error("instance '%s' cannot be locked (%s); try again", place->name,
+				strerror(errno));
+	if (lock < 0)
+		return found ? 0 : no_instance(place);
+	if (rename(path, removing))
+		status = xa_error("%s cannot be renamed (%s); try again", path, strerror(errno));
+	else
+		status = remove_instance(place, removing);
+	close(lock);
 	return status;
 }
 
@@ -350,7 +376,7 @@ int xa_destroy(const struct xa_place *place)
 
 	if (xa_place_path(place, NULL, NULL, path))
 		return -1;
-	if (access(path, F_OK))
+	if (access(path, F_OK) && errno == ENOENT)
 		return xa_error("there is no instance '%s' below %s; 'xatomic attach' makes one",
 				place->name, place->bpffs);
 	lock = lock_all(path);

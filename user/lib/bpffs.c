@@ -17,6 +17,8 @@
 #include "capability.h"
 #include "error.h"
 
+enum { PATIENCE = 3 };
+
 bool xa_is_bpffs(const char *dir)
 {
 	struct statfs fs;
@@ -136,10 +138,31 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 int xa_remove_tree(const char *dir)
 {
-	if (!nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) || errno == ENOENT)
-		return 0;
+	for (int tries = 0; tries < PATIENCE; tries++)
+		if (!nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) || errno == ENOENT)
+			return 0;
 	return xa_error("%s cannot be removed (%s); remove it by hand: rm -r %s", dir,
 			strerror(errno), dir);
+}
+
+int xa_remove_file(const char *path)
+{
+	for (int tries = 0; tries < PATIENCE; tries++)
+		if (!unlink(path) || errno == ENOENT)
+			return 0;
+	return xa_error("%s cannot be removed (%s); remove it by hand: rm %s", path,
+			strerror(errno), path);
+}
+
+int xa_next_entry(DIR *dir, const char *path, struct dirent **entry)
+{
+	do {
+		errno = 0;
+		*entry = readdir(dir);
+	} while (*entry && (*entry)->d_name[0] == '.');
+	if (*entry || !errno)
+		return 0;
+	return xa_error("%s cannot be read (%s); try again", path, strerror(errno));
 }
 
 int xa_lock_dir(const char *dir, int operation)

@@ -24,24 +24,26 @@
 struct search {
 	struct xa_interfaces *found;
 	bool moved; /* second round: the hints have been followed */
+	int error;  /* what ended it early */
 };
 
-static bool add_ip(struct xa_interface *interface, const struct sockaddr *address)
+/* Returns 0 or an errno, as those below do. */
+static int add_ip(struct xa_interface *interface, const struct sockaddr *address)
 {
 	struct xa_ip *ips;
 
 	if (!address || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
-		return true;
+		return 0;
 	ips = realloc(interface->ips, (interface->ip_count + 1) * sizeof(*ips));
 	if (!ips)
-		return false;
+		return ENOMEM;
 	interface->ips = ips;
 	ips += interface->ip_count++;
 	if (address->sa_family == AF_INET)
 		xa_ip_from_v4(ips, &((const struct sockaddr_in *)address)->sin_addr);
 	else
 		xa_ip_from_v6(ips, &((const struct sockaddr_in6 *)address)->sin6_addr);
-	return true;
+	return 0;
 }
 
 /* An IPv4 address may stand under a label, "eth0:1". */
@@ -52,21 +54,21 @@ static bool is_name_or_label(const char *label, const char *ifname)
 	return !strncmp(label, ifname, len) && (!label[len] || label[len] == ':');
 }
 
-static bool read_addresses(struct xa_interface *interface)
+static int read_addresses(struct xa_interface *interface)
 {
 	struct ifaddrs *all, *one;
-	bool complete = true;
+	int error = 0;
 
 	if (getifaddrs(&all))
-		return false;
-	for (one = all; one && complete; one = one->ifa_next) {
+		return errno;
+	for (one = all; one && !error; one = one->ifa_next) {
 		if (!is_name_or_label(one->ifa_name, interface->name))
 			continue;
 		interface->up = one->ifa_flags & IFF_RUNNING;
-		complete = add_ip(interface, one->ifa_addr);
+		error = add_ip(interface, one->ifa_addr);
 	}
 	freeifaddrs(all);
-	return complete;
+	return error;
 }
 
 static bool is_taken(const struct xa_interfaces *found, ino_t netns, int ifindex)
@@ -77,53 +79,78 @@ static bool is_taken(const struct xa_interfaces *found, ino_t netns, int ifindex
 	return false;
 }
 
-static void look_here(struct xa_interface *interface, const struct search *search, ino_t netns)
+static int describe(struct xa_interface *interface, ino_t netns, __u8 attach_mode)
+{
+	int error = -xa_netns_name(interface->netns);
+
+	interface->mode = attach_mode == XDP_ATTACHED_SKB ? XA_MODE_GENERIC : XA_MODE_NATIVE;
+	interface->netns_id = netns;
+	return error ? error : read_addresses(interface);
+}
+
+static int look_here(struct xa_interface *interface, const struct search *search, ino_t netns)
 {
 	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+	int error;
 
 	if (!search->moved && interface->netns_hint != netns)
-		return;
-	if (is_taken(search->found, netns, interface->ifindex) ||
-	    bpf_xdp_query(interface->ifindex, 0, &query) || query.prog_id != interface->prog_id ||
-	    !if_indextoname(interface->ifindex, interface->name))
-		return;
-	interface->netns_id = netns;
-	interface->mode = query.attach_mode == XDP_ATTACHED_SKB ? XA_MODE_GENERIC : XA_MODE_NATIVE;
-	xa_netns_name(interface->netns);
-	read_addresses(interface);
+		return 0;
+	if (is_taken(search->found, netns, interface->ifindex))
+		return 0;
+	error = -bpf_xdp_query(interface->ifindex, 0, &query);
+	/* No interface of this index, or not in this namespace. */
+	if (error == ENODEV || error == ENXIO || (!error && query.prog_id != interface->prog_id))
+		return 0;
+	if (error || !if_indextoname(interface->ifindex, interface->name))
+		return error ? error : errno;
+	return describe(interface, netns, query.attach_mode);
 }
 
 /* Called in one namespace after the other; true ends the search. */
 static bool visit(void *data)
 {
-	const struct search *search = data;
+	struct search *search = data;
 	ino_t netns = xa_netns_id();
 	bool all = true;
 
-	for (size_t i = 0; i < search->found->count; i++) {
+	if (!netns)
+		search->error = errno;
+	for (size_t i = 0; i < search->found->count && !search->error; i++) {
 		struct xa_interface *interface = &search->found->list[i];
 
 		if (!interface->netns_id)
-			look_here(interface, search, netns);
+			search->error = look_here(interface, search, netns);
 		all &= interface->netns_id != 0;
 	}
-	return all;
+	return all || search->error;
+}
+
+static int look_everywhere(struct search *search)
+{
+	int status = xa_netns_search(visit, search);
+
+	if (!status) {
+		search->moved = true;
+		status = xa_netns_search(visit, search);
+	}
+	return status < 0 ? -status : search->error;
 }
 
 int xa_interfaces_find(const struct xa_instance *instance, struct xa_interfaces *found)
 {
 	struct search search = {.found = found};
+	int status, error;
 
 	memset(found, 0, sizeof(*found));
-	if (xa_links_list(instance, found)) {
+	status = xa_links_list(instance, found);
+	error = status ? 0 : look_everywhere(&search);
+	if (error)
+		status = xa_error("the interfaces of instance '%s' cannot be looked at (%s); try "
+				  "again",
+				  instance->name, strerror(error));
+	if (status)
 		xa_interfaces_free(found);
-		return -1;
-	}
-	if (!xa_netns_search(visit, &search)) {
-		search.moved = true;
-		xa_netns_search(visit, &search);
-	}
-	return 0;
+	return status;
 }
 
 void xa_interfaces_free(struct xa_interfaces *found)

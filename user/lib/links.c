@@ -28,8 +28,8 @@ static int open_link(const struct xa_instance *instance, const char *pin)
 	fd = bpf_obj_get(path);
 	if (fd >= 0)
 		return fd;
-	return xa_error("the link %s cannot be opened (%s); remove it by hand: rm %s", path,
-			strerror(errno), path);
+	return xa_error("the link %s cannot be opened (%s); try again, or remove it by hand: rm %s",
+			path, strerror(errno), path);
 }
 
 static int remove_pin(const struct xa_instance *instance, const char *pin)
@@ -38,10 +38,7 @@ static int remove_pin(const struct xa_instance *instance, const char *pin)
 
 	if (xa_instance_path(instance, "links", pin, path))
 		return -1;
-	if (!unlink(path))
-		return 0;
-	return xa_error("the pin %s cannot be removed (%s); remove it by hand: rm %s", path,
-			strerror(errno), path);
+	return xa_remove_file(path);
 }
 
 typedef int (*each_link)(const struct xa_instance *, const char *pin,
@@ -85,9 +82,10 @@ static int for_each_link(const struct xa_instance *instance, each_link each, voi
 	dir = opendir(path);
 	if (!dir)
 		return no_links(path);
-	while (!status && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
-			continue;
+	while (!status) {
+		status = xa_next_entry(dir, path, &entry);
+		if (status || !entry)
+			break;
 		fd = open_link(instance, entry->d_name);
 		if (fd < 0)
 			status = -1;
@@ -202,12 +200,12 @@ static int pin_link(const struct xa_instance *instance, int fd, int ifindex)
 	char pin[NAME_MAX + 1], path[PATH_MAX];
 	struct bpf_link_info info = {0};
 	__u32 len = sizeof(info);
+	ino_t netns = xa_netns_id();
 
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+	if (!netns || bpf_obj_get_info_by_fd(fd, &info, &len))
 		return xa_error("the new link cannot be read (%s); try again", strerror(errno));
 	/* The number of the link alone would do; the rest helps people, and finds the interface faster. */
-	snprintf(pin, sizeof(pin), "ns%lu-if%d-link%u", (unsigned long)xa_netns_id(), ifindex,
-		 info.id);
+	snprintf(pin, sizeof(pin), "ns%lu-if%d-link%u", (unsigned long)netns, ifindex, info.id);
 	if (xa_instance_path(instance, "links", NULL, path) || xa_make_dir(path) ||
 	    xa_instance_path(instance, "links", pin, path))
 		return -1;
@@ -243,14 +241,19 @@ int xa_link_attach(const struct xa_instance *instance, const struct xa_target *t
 
 int xa_link_detach(const struct xa_instance *instance, const struct xa_interface *interface)
 {
-	int fd = open_link(instance, interface->pin);
+	int fd = open_link(instance, interface->pin), status;
 
 	if (fd < 0)
 		return -1;
-	/* Removing the pin alone would take the program off a moment later only. */
-	bpf_link_detach(fd);
+	/*
+	 * The pin first: with it and the descriptor the link goes in any case, also when the process dies
+	 * here. But that would take the program off a moment later only.
+	 */
+	status = remove_pin(instance, interface->pin);
+	if (!status)
+		bpf_link_detach(fd);
 	close(fd);
-	return remove_pin(instance, interface->pin);
+	return status;
 }
 
 int xa_link_update(const struct xa_instance *instance, const struct xa_interface *interface,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpffs.h"
 #include "error.h"
 #include "identity.h"
 #include "random.h"
@@ -103,19 +104,32 @@ static int remove_pin(const struct xa_instance *instance, const char *name)
 
 	if (xa_instance_path(instance, "mr", name, path))
 		return -1;
-	if (!unlink(path) || errno == ENOENT)
-		return 0;
-	return xa_error("the pin %s cannot be removed (%s); remove it by hand: rm %s", path,
-			strerror(errno), path);
+	return xa_remove_file(path);
 }
 
-/* Calls `each` with every pin that has no entry, until it returns other than 0, and returns that. */
-static int for_each_stray(const struct xa_instance *instance, const struct xa_mr *all,
-			  int (*each)(const struct xa_instance *, const char *name))
+static bool has_words(const struct xa_instance *instance, uint32_t index)
+{
+	__u32 id;
+
+	return !bpf_map_lookup_elem(instance->maps[XA_MAP_MR_WORDS], &index, &id);
+}
+
+/* Takes out the words that free entries still have. Those that were never used are not asked. */
+static int sweep_words(const struct xa_instance *instance, const struct xa_mr *all)
+{
+	for (uint32_t i = 0; i < instance->config.max_mrs; i++)
+		if (all[i].state == XA_MR_FREE && all[i].rkey && has_words(instance, i) &&
+		    take_words_out(instance, i))
+			return -1;
+	return 0;
+}
+
+/* Removes pins without an entry. */
+static int sweep_pins(const struct xa_instance *instance, const struct xa_mr *all)
 {
 	char path[PATH_MAX];
 	struct dirent *entry;
-	int status = 0;
+	int status;
 	DIR *dir;
 
 	if (xa_instance_path(instance, "mr", NULL, path))
@@ -124,34 +138,19 @@ static int for_each_stray(const struct xa_instance *instance, const struct xa_mr
 	if (!dir)
 		return xa_error("%s cannot be read (%s); run xatomic as root", path,
 				strerror(errno));
-	while (!status && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' && index_of(instance, all, entry->d_name) < 0)
-			status = each(instance, entry->d_name);
+	do {
+		status = xa_next_entry(dir, path, &entry);
+		if (!status && entry && index_of(instance, all, entry->d_name) < 0)
+			status = remove_pin(instance, entry->d_name);
+	} while (!status && entry);
 	closedir(dir);
 	return status;
 }
 
-static int found(const struct xa_instance *instance, const char *name)
-{
-	(void)instance;
-	(void)name;
-	return 1;
-}
-
-/*
- * What is left of registrations that did not come to their end, see mrs.h: first the words, as the pins are
- * what tells that there may be some.
- */
+/* What is left of registrations and deregistrations that did not come to their end, see mrs.h. */
 static int sweep(const struct xa_instance *instance, const struct xa_mr *all)
 {
-	int strays = for_each_stray(instance, all, found);
-
-	if (strays <= 0)
-		return strays;
-	for (uint32_t i = 0; i < instance->config.max_mrs; i++)
-		if (all[i].state == XA_MR_FREE && take_words_out(instance, i))
-			return -1;
-	return for_each_stray(instance, all, remove_pin);
+	return sweep_words(instance, all) || sweep_pins(instance, all) ? -1 : 0;
 }
 
 /* Types for `bpftool map dump`. A map without them works as well, so a failure counts for nothing. */
@@ -335,7 +334,6 @@ int xa_regions_publish(const struct xa_instance *instance, struct xa_region *reg
 	return 0;
 }
 
-/* A pin stays where the words do: it tells the next registration of them. */
 void xa_regions_withdraw(const struct xa_instance *instance, const struct xa_region *regions,
 			 size_t count)
 {
@@ -496,6 +494,19 @@ static int withdraw(const struct xa_instance *instance, uint32_t index, struct x
 	return -1;
 }
 
+/* Has a deregistration of this name been killed on its way? The entry keeps its name. */
+static bool is_half_gone(const struct xa_instance *instance, const struct xa_mr *all,
+			 const char *name)
+{
+	char path[PATH_MAX];
+
+	for (uint32_t i = 0; i < instance->config.max_mrs; i++)
+		if (all[i].state == XA_MR_FREE && !strncmp(all[i].name, name, XA_NAME_LEN) &&
+		    has_words(instance, i))
+			return true;
+	return !xa_instance_path(instance, "mr", name, path) && !access(path, F_OK);
+}
+
 int xa_mr_del(const struct xa_instance *instance, const char *name)
 {
 	struct xa_mr *all = read_all(instance);
@@ -504,8 +515,12 @@ int xa_mr_del(const struct xa_instance *instance, const char *name)
 	if (!all)
 		return -1;
 	index = index_of(instance, all, name);
-	status = index < 0 ? no_mr(instance, name) : withdraw(instance, index, &all[index]);
-	if (!status)
+	if (index < 0)
+		status = is_half_gone(instance, all, name) ? sweep(instance, all)
+							   : no_mr(instance, name);
+	else
+		status = withdraw(instance, index, &all[index]);
+	if (!status && index >= 0)
 		status = remove_pin(instance, name);
 	free(all);
 	return status;

@@ -5,8 +5,8 @@
  * An MR is three things: the pin of its words (mr/NAME), the words in `mr_words`, and its entry in `mrs`.
  * They come in this order, the entry's state last, and go in the order that leaves no packet a way to the
  * words, nor to those of the next MR of that index: state, out of `mr_words` (which waits for packets in
- * flight), pin. So there are no words without a pin, and a pin without a valid entry is what a process left
- * that died in between: the next registration clears it away.
+ * flight), pin. So a free entry with words and a pin without a valid entry are what a process left that died
+ * in between: the next registration clears them away.
  *
  * All functions return 0, or -1 with xa_error(), unless they say otherwise.
  */

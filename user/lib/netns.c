@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PATIENCE = 1000 };
+
 #define OWN_NETNS   "/proc/thread-self/ns/net"
 #define NETNS_DIR   "/run/netns/"
 #define OTHERS_GLOB "/proc/[0-9]*/ns/net"
@@ -61,9 +63,15 @@ int xa_netns_enter(const char *name)
 
 void xa_netns_leave(int handle)
 {
-	/* In a foreign namespace by surprise, a caller would act on the wrong interfaces. */
-	if (move_to(handle))
-		abort();
+	int tries = PATIENCE;
+
+	/* The kernel may be short of memory for a moment. */
+	while (move_to(handle)) {
+		/* In a foreign namespace by surprise, a caller would act on the wrong interfaces. */
+		if (!--tries)
+			abort();
+		sched_yield();
+	}
 	close(handle);
 }
 
@@ -85,13 +93,20 @@ static void list(glob_t *paths, const char *pattern)
 	glob(pattern, paths->gl_pathc ? GLOB_APPEND : 0, NULL, paths);
 }
 
-static bool visit_path(const char *path, bool (*visit)(void *), void *data)
+/* Does an error tell of us and not of the namespace? */
+static bool is_shortage(int error)
+{
+	return error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
+/* Namespaces that are gone or closed to us are passed over. */
+static int visit_path(const char *path, bool (*visit)(void *), void *data)
 {
 	int home = xa_netns_enter_path(path);
 	bool found;
 
 	if (home < 0)
-		return false;
+		return is_shortage(-home) ? home : 0;
 	found = visit(data);
 	xa_netns_leave(home);
 	return found;
@@ -108,39 +123,55 @@ static bool is_new(ino_t *seen, size_t *count, ino_t id)
 	return id;
 }
 
-bool xa_netns_search(bool (*visit)(void *data), void *data)
+static int visit_all(const glob_t *paths, bool (*visit)(void *data), void *data)
 {
+	ino_t *seen = calloc(paths->gl_pathc + 1, sizeof(*seen)), id;
 	size_t count = 0;
-	glob_t paths = {0};
-	bool found = visit(data);
-	ino_t *seen;
+	int status = 0;
 
-	if (found)
-		return true;
-	list(&paths, NETNS_DIR "*");
-	list(&paths, OTHERS_GLOB);
-	seen = calloc(paths.gl_pathc + 1, sizeof(*seen));
-	if (seen) {
-		is_new(seen, &count, xa_netns_id());
-		for (size_t i = 0; i < paths.gl_pathc && !found; i++)
-			found = is_new(seen, &count, id_of(paths.gl_pathv[i])) &&
-				visit_path(paths.gl_pathv[i], visit, data);
+	if (!seen)
+		return -ENOMEM;
+	is_new(seen, &count, xa_netns_id());
+	for (size_t i = 0; i < paths->gl_pathc && !status; i++) {
+		id = id_of(paths->gl_pathv[i]);
+		if (!id && is_shortage(errno))
+			status = -errno;
+		else if (is_new(seen, &count, id))
+			status = visit_path(paths->gl_pathv[i], visit, data);
 	}
 	free(seen);
-	globfree(&paths);
-	return found;
+	return status;
 }
 
-const char *xa_netns_name(char *name)
+int xa_netns_search(bool (*visit)(void *data), void *data)
 {
-	ino_t own = xa_netns_id();
+	glob_t paths = {0};
+	int status = visit(data);
+
+	if (status)
+		return status;
+	list(&paths, NETNS_DIR "*");
+	list(&paths, OTHERS_GLOB);
+	status = visit_all(&paths, visit, data);
+	globfree(&paths);
+	return status;
+}
+
+int xa_netns_name(char *name)
+{
+	ino_t own = xa_netns_id(), id;
+	int status = own ? 0 : -errno;
 	glob_t paths = {0};
 
 	*name = '\0';
 	list(&paths, NETNS_DIR "*");
-	for (size_t i = 0; i < paths.gl_pathc && !*name; i++)
-		if (id_of(paths.gl_pathv[i]) == own)
+	for (size_t i = 0; i < paths.gl_pathc && !*name && !status; i++) {
+		id = id_of(paths.gl_pathv[i]);
+		if (!id && is_shortage(errno))
+			status = -errno;
+		else if (id == own)
 			snprintf(name, NAME_MAX + 1, "%s", paths.gl_pathv[i] + strlen(NETNS_DIR));
+	}
 	globfree(&paths);
-	return name;
+	return status;
 }

@@ -46,8 +46,11 @@ static int is_stuck(const struct xa_qp *qp)
 			qp->qpn);
 }
 
-/* Everything that was written to the QP before is visible to whoever sees the new state. */
-static int set_ctl(struct xa_qp *qp, enum xa_qp_state state, uint32_t epsn)
+/*
+ * Everything that was written to the QP before is visible to whoever sees the new state. `was` becomes what it
+ * took the place of; it may be NULL.
+ */
+static int set_ctl(struct xa_qp *qp, enum xa_qp_state state, uint32_t epsn, struct xa_qp_ctl *was)
 {
 	union ctl_word old = {.ctl = read_ctl(qp)}, new;
 
@@ -55,8 +58,11 @@ static int set_ctl(struct xa_qp *qp, enum xa_qp_state state, uint32_t epsn)
 		new.ctl =
 			(struct xa_qp_ctl){.epsn = epsn, .state = state, .life = old.ctl.life + 1};
 		if (!old.ctl.lock &&
-		    atomic_compare_exchange_strong(word_of(qp), &old.word, new.word))
+		    atomic_compare_exchange_strong(word_of(qp), &old.word, new.word)) {
+			if (was)
+				*was = old.ctl;
 			return 0;
+		}
 		sched_yield();
 		old.ctl = read_ctl(qp);
 	}
@@ -152,7 +158,7 @@ int xa_qp_add(const struct xa_instance *instance, const struct xa_qp_request *re
 	fill(qp, request);
 	if (insert_window(instance, qp->qpn))
 		return -1;
-	if (set_ctl(qp, XA_QP_RTR, request->rq_psn)) {
+	if (set_ctl(qp, XA_QP_RTR, request->rq_psn, NULL)) {
 		delete_window(instance, qp->qpn);
 		return -1;
 	}
@@ -174,7 +180,7 @@ int xa_qp_retire(const struct xa_instance *instance, uint32_t lqpn)
 {
 	struct xa_qp *qp = look_up(instance, lqpn);
 
-	return qp ? set_ctl(qp, XA_QP_RESET, 0) : -1;
+	return qp ? set_ctl(qp, XA_QP_RESET, 0, NULL) : -1;
 }
 
 int xa_qp_release(const struct xa_instance *instance, const uint32_t *lqpns, size_t count)
@@ -186,23 +192,45 @@ int xa_qp_release(const struct xa_instance *instance, const uint32_t *lqpns, siz
 	return 0;
 }
 
+/* Takes packets away from a QP; NULL with xa_error(), and then it is as it was but for packets lost. */
+static struct xa_qp *suspend(const struct xa_instance *instance, uint32_t lqpn,
+			     struct xa_qp_ctl *was)
+{
+	struct xa_qp *qp = look_up(instance, lqpn);
+
+	if (!qp || set_ctl(qp, XA_QP_RESET, 0, was))
+		return NULL;
+	if (!xa_grace_period())
+		return qp;
+	set_ctl(qp, was->state, was->epsn, NULL);
+	return NULL;
+}
+
 int xa_qp_del(const struct xa_instance *instance, uint32_t lqpn)
 {
-	return xa_qp_retire(instance, lqpn) ? -1 : xa_qp_release(instance, &lqpn, 1);
+	struct xa_qp_ctl was;
+
+	if (!suspend(instance, lqpn, &was))
+		return -1;
+	delete_window(instance, lqpn);
+	return 0;
 }
 
 int xa_qp_reset(const struct xa_instance *instance, uint32_t lqpn, uint32_t rq_psn,
 		struct xa_qp *copy)
 {
-	struct xa_qp *qp = look_up(instance, lqpn);
+	struct xa_qp_ctl was;
+	struct xa_qp *qp = suspend(instance, lqpn, &was);
 
-	if (!qp || set_ctl(qp, XA_QP_RESET, 0) || xa_grace_period())
+	if (!qp)
 		return -1;
-	delete_window(instance, lqpn);
-	if (insert_window(instance, lqpn))
+	/* Takes the place of the old one, which stays when it cannot. */
+	if (insert_window(instance, lqpn)) {
+		set_ctl(qp, was.state, was.epsn, NULL);
 		return -1;
+	}
 	qp->msn = 0;
-	return set_ctl(qp, XA_QP_RTR, rq_psn) ? -1 : snapshot(qp, copy);
+	return set_ctl(qp, XA_QP_RTR, rq_psn, NULL) ? -1 : snapshot(qp, copy);
 }
 
 int xa_qp_find(const struct xa_instance *instance, uint32_t lqpn, struct xa_qp *copy)

@@ -47,10 +47,26 @@ static int check_draft(int fd, const char *path)
 	struct stat st;
 
 	if (flock(fd, LOCK_EX | LOCK_NB))
-		return xa_error("another 'xatomic save' is writing %s; try again later", path);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
-		return xa_error("%s is there and belongs to somebody else; save elsewhere", path);
-	return 0;
+		return errno == EWOULDBLOCK
+			       ? xa_error("another 'xatomic save' is writing %s; try again later",
+					  path)
+			       : cannot_write(path);
+	if (fstat(fd, &st))
+		return cannot_write(path);
+	if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink <= 1)
+		return 0;
+	return xa_error("%s is there and belongs to somebody else; save elsewhere", path);
+}
+
+/* Makes the file, or opens the one that is there. */
+static int make_or_open(const char *path, bool *made)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	*made = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd;
 }
 
 /*
@@ -59,10 +75,11 @@ static int check_draft(int fd, const char *path)
  */
 static int open_draft(const char *path)
 {
+	bool made;
 	int fd;
 
 	for (;;) {
-		fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+		fd = make_or_open(path, &made);
 		if (fd < 0)
 			return cannot_write(path);
 		if (check_draft(fd, path))
@@ -76,6 +93,8 @@ static int open_draft(const char *path)
 		cannot_write(path);
 		break;
 	}
+	if (made)
+		unlink(path);
 	close(fd);
 	return -1;
 }
