@@ -9,6 +9,7 @@ LIBDIR        ?= $(PREFIX)/lib
 INCLUDEDIR    ?= $(PREFIX)/include
 MANDIR        ?= $(PREFIX)/share/man
 COMPLETIONDIR ?= $(PREFIX)/share/bash-completion/completions
+UNITDIR       ?= $(PREFIX)/lib/systemd/system
 INSTALL       ?= install
 LDCONFIG      ?= ldconfig
 
@@ -40,6 +41,9 @@ install: all
 	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libxatomic.so
 	$(Q)$(INSTALL) -m 644 $(BUILD)/pass.bpf.o $(DESTDIR)$(LIBDIR)/xatomic
 	$(Q)$(INSTALL) -m 644 $(wildcard include/xatomic/*.h) $(DESTDIR)$(INCLUDEDIR)/xatomic
+	$(Q)$(INSTALL) -d $(DESTDIR)$(UNITDIR)
+	$(Q)sed 's|@SBINDIR@|$(SBINDIR)|' scripts/systemd/xatomic-serve@.service.in > \
+		$(DESTDIR)$(UNITDIR)/xatomic-serve@.service
 	$(Q)$(INSTALL) -m 644 $(wildcard man/*.8) $(DESTDIR)$(MANDIR)/man8
 	$(Q)$(INSTALL) -m 644 scripts/completion/xatomic $(DESTDIR)$(COMPLETIONDIR)/xatomic
 	$(Q)ln -sf xatomic $(DESTDIR)$(COMPLETIONDIR)/xatomic-req

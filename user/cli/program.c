@@ -101,7 +101,7 @@ static const struct xa_option options[] = {
 	 .help = "most connection requests that are looked at, default 200", .parse = xa_opt_u32,
 	 AT(serve.requests_per_second), .min = 1, .max = 1000 * 1000},
 	{"sessions", .metavar = "N", .help = "most perftest clients at once, default 16",
-	 .parse = xa_opt_u32, AT(serve.sessions), .min = 1, .max = 1024},
+	 .parse = xa_opt_u32, AT(serve.sessions), .min = 1, .max = 512},
 	{"user", .metavar = "NAME", .help = "whom to run as once all is open, default root",
 	 .parse = cli_parse_user, AT(user)},
 	{0},

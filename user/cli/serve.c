@@ -32,6 +32,8 @@ static void print_event(void *data, const struct cm_event *event)
 		xa_put_text(object, "mr", event->mr);
 	if (event->reason)
 		xa_put_text(object, "reason", event->reason);
+	if (event->suppressed)
+		xa_put_number(object, "suppressed", event->suppressed);
 	xa_print(globals, object);
 	/* A reader that has gone is no reason to leave the peers alone. */
 	fflush(stdout);

@@ -14,6 +14,7 @@ struct cm_event {
 	uint32_t lqpn, rqpn; /* 0: none */
 	const char *mr;      /* NULL: none */
 	const char *reason;  /* NULL: none */
+	uint64_t suppressed; /* events like this one that were not told before it */
 };
 
 struct cm_reporter {

@@ -5,12 +5,31 @@
 
 #include "requester/qp.h"
 
+enum { REFUSALS_TOLD = 10 }; /* a second */
+
 static void stop(struct cm_source *source)
 {
 	struct cm_serve *serve =
 		(struct cm_serve *)((char *)source - offsetof(struct cm_serve, signals));
 
 	serve->stopped = true;
+}
+
+/* Anybody can make us refuse something, so that has a limit; what has changed is told in full. */
+static void pass_on(void *data, const struct cm_event *event)
+{
+	struct cm_serve *serve = data;
+	struct cm_event told = *event;
+
+	if (!strcmp(event->word, "refused")) {
+		if (!cm_bucket_take(&serve->refusals, xa_clock_ns())) {
+			serve->suppressed++;
+			return;
+		}
+		told.suppressed = serve->suppressed;
+		serve->suppressed = 0;
+	}
+	cm_report(&serve->listener, &told);
 }
 
 static int open_manager(struct cm_serve *serve)
@@ -33,7 +52,9 @@ int cm_serve_open(struct cm_serve *serve, const struct cm_config *config,
 {
 	memset(serve, 0, sizeof(*serve));
 	serve->config = config;
-	serve->reporter = *reporter;
+	serve->listener = *reporter;
+	serve->reporter = (struct cm_reporter){.report = pass_on, .data = serve};
+	serve->refusals.rate = REFUSALS_TOLD;
 	serve->signals = (struct cm_source){.fd = signals, .ready = stop};
 	serve->sessions = (struct cm_sessions){
 		.listener.fd = -1,
@@ -56,7 +77,10 @@ int cm_serve_run(struct cm_serve *serve)
 {
 	uint64_t deadline, now, other;
 
+	/* At least once a second, as the manager's sign of life is due. */
 	while (!serve->stopped) {
+		if (xa_instance_check(serve->qps.instance))
+			return -1;
 		now = xa_clock_ns();
 		deadline = cm_sessions_expire(&serve->sessions, now);
 		other = cm_manager_timer(&serve->manager, now);

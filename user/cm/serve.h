@@ -27,7 +27,9 @@ struct cm_config {
 
 struct cm_serve {
 	const struct cm_config *config;
-	struct cm_reporter reporter;
+	struct cm_reporter reporter, listener; /* what the parts tell, and who gets it */
+	struct cm_bucket refusals;
+	uint64_t suppressed;
 	struct cm_loop loop;
 	struct cm_source signals;
 	struct cm_qps qps;
