@@ -37,7 +37,7 @@ $(BUILD)/libfuzzer/%.o: %.c $(HEADERS) $(BUILD)/icrc_tables.h bpf/responder.bpf.
 
 $(BUILD)/libfuzzer/fuzz_program: $(call lfobj,$(LF_PROGRAM))
 $(BUILD)/libfuzzer/fuzz_requester: $(call lfobj,tests/lib/packet.c $(LIB_SRC))
-$(BUILD)/libfuzzer/fuzz_options: $(call lfobj,$(UNDER_TEST))
+$(BUILD)/libfuzzer/fuzz_options $(BUILD)/libfuzzer/fuzz_cm: $(call lfobj,$(UNDER_TEST))
 
 $(LF_TARGETS): $(BUILD)/libfuzzer/fuzz_%: $(BUILD)/libfuzzer/tests/fuzz/fuzz_%.o
 	$(call say,LD,$@)

@@ -17,6 +17,7 @@ static void read_xatomic(int argc, char **argv)
 
 	cli_defaults(&settings);
 	xa_read_options(&cli_program, &settings, argc, argv, &command);
+	cm_policy_free(&settings.serve.policy);
 }
 
 static void read_xatomic_req(int argc, char **argv)

@@ -187,7 +187,7 @@ destroyed() {
 
 # As setpriv wants them: ",+bpf,+net_admin,...".
 unit_capabilities() {
-	sed -n 's/^CapabilityBoundingSet=//p' scripts/systemd/xatomic-serve@.service.in | tr A-Z a-z |
+	sed -n 's/^CapabilityBoundingSet=//p' scripts/systemd/xatomic-serve@.service.in | tr '[:upper:]' '[:lower:]' |
 		sed 's/^cap_/,+/; s/ cap_/,+/g'
 }
 
