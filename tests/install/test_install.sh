@@ -34,8 +34,9 @@ is "make install" "$(make_install 2>&1 >/dev/null) $?" " 0"
 is "files" "$(cd "$root" && find . -type f -o -type l | grep -v '^./log' | sort | sed 's|^./usr/||' | xargs)" \
 	"$(find include -name '*.h' | sort | xargs) \
 lib/libxatomic.a lib/libxatomic.so lib/libxatomic.so.0 lib/libxatomic.so.0.1.0 lib/pkgconfig/xatomic.pc \
-lib/xatomic/pass.bpf.o sbin/xatomic sbin/xatomic-req share/bash-completion/completions/xatomic \
-share/bash-completion/completions/xatomic-req share/man/man8/xatomic-req.8 share/man/man8/xatomic.8"
+lib/systemd/system/xatomic-serve@.service lib/xatomic/pass.bpf.o sbin/xatomic sbin/xatomic-req share/bash-completion/completions/xatomic \
+share/bash-completion/completions/xatomic-req share/man/man8/xatomic-req.8 \
+share/man/man8/xatomic-serve.8 share/man/man8/xatomic.8"
 is "no link is broken" "$(find "$root" -xtype l)" ""
 is "a second install does the same" "$(make_install 2>&1 >/dev/null) $?" " 0"
 is "soname" "$(objdump -p "$root/usr/lib/libxatomic.so" | awk '$1 == "SONAME" { print $2 }')" libxatomic.so.0
@@ -127,6 +128,6 @@ is "options of a command" "$(complete_line xatomic attach --m)" "--max-mrs --max
 is "options of every command" "$(complete_line xatomic stat --p)" "--pretty"
 is "values" "$(complete_line xatomic attach eth0 --mode '')" "auto generic native"
 is "commands of xatomic-req" "$(complete_line xatomic-req --dev eth0 '')" "cswap fadd perf"
-is "options of xatomic-req" "$(complete_line xatomic-req cswap --co)" "--compare --count"
+is "options of xatomic-req" "$(complete_line xatomic-req cswap --co)" "--compare --connect --count"
 echo "1..$tests"
 [ $failures -eq 0 ]
