@@ -3,6 +3,7 @@
 # make            build everything into $(BUILD)
 # make demo       install what is missing, build, run the demo in a veth lab (root)
 # make check      install what is missing, build, run all tests (root)
+# make interop    real clients: a guest with soft-RoCE against the responder (root, downloads packages)
 # make fuzz       run the fuzzers for SECONDS each, from SEED (root)
 # make hostile    OPS operations over a wire that loses, corrupts, duplicates and reorders packets (root)
 # make faults     each command with each of its calls to the kernel failing, and killed there (root)

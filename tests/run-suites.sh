@@ -48,4 +48,4 @@ for suite in "${suites[@]}"; do
 	passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + skip))
 done
 echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+[ "$failed" -eq 0 ] && [ $((passed + skipped)) -gt 0 ]

@@ -82,6 +82,21 @@ at_least() { # NAME GOT WANTED
 	fi
 }
 
+# Results that another program printed, numbered on as ours. What else it printed is kept as it is, but for its plan.
+adopt() {
+	local line name
+	while IFS= read -r line; do
+		name=${line#* - }
+		case $line in
+		"ok "*" # SKIP "*) skip "${name%% # SKIP *}" "${line#* # SKIP }" ;;
+		"ok "*) pass "$name" ;;
+		"not ok "*) fail "$name" ;;
+		1..[0-9]*) ;;
+		*) echo "$line" ;;
+		esac
+	done
+}
+
 finish() {
 	echo "1..$tests"
 	[ $failures -eq 0 ]

@@ -8,18 +8,6 @@
 
 all_answered() { [ "$(seen 'resp  *-> node1 ')" -ge "$1" ]; }
 
-# The results of live.py, numbered on.
-adopt() {
-	local line
-	while read -r line; do
-		case $line in
-		"ok "*) pass "${line#* - }" ;;
-		"not ok "*) fail "${line#* - }" ;;
-		*) echo "$line" ;;
-		esac
-	done
-}
-
 converse() { # FAMILY
 	local rqpn rkey
 	local -a where
