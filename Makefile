@@ -10,6 +10,7 @@
 # make kill       kill -9 of commands at random moments under traffic, ROUNDS times (root)
 # make race       ROUNDS of each race of two CPUs and the control plane (root)
 # make mutation   changes the BPF program in 1,500 places, one at a time; the tests must notice (root)
+# make examples   build the programs of examples/ (libibverbs-dev, librdmacm-dev)
 # make install    programs, library, headers, man pages, completion (DESTDIR, PREFIX)
 # make V=1        show the commands
 # make help       this text
@@ -111,7 +112,7 @@ $(BUILD)/asan/xatomic-req: $(call aobj,$(REQ_SRC) $(CM_SRC) $(COMMON_SRC) $(LIB_
 	$(call say,LD,$@)
 	$(Q)$(CC) $(SAN) $^ $(LDLIBS) -o $@
 
-include $(wildcard tests/*.mk tests/*/*.mk bench/*.mk scripts/*.mk)
+include $(wildcard tests/*.mk tests/*/*.mk bench/*.mk scripts/*.mk examples/*.mk)
 
 clean:
 	$(Q)rm -rf $(BUILD)

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The examples are compiled as a user of the installed library would compile them: its public headers, its shared
+# object, and no flags of this project but the warnings.
+
+# What needs no RDMA library is built and run by `make check`.
+EXAMPLES_PLAIN := $(addprefix $(BUILD)/examples/,meter requester)
+EXAMPLES_RDMA  := $(addprefix $(BUILD)/examples/,first sequencer lease exchange)
+
+examples: $(EXAMPLES_PLAIN) $(EXAMPLES_RDMA)
+
+check-run: $(EXAMPLES_PLAIN)
+
+$(EXAMPLES_PLAIN): EXAMPLE_LIBS = $(BUILD)/$(SONAME) -Wl,-rpath,'$$ORIGIN/..'
+$(EXAMPLES_RDMA): EXAMPLE_LIBS = -lrdmacm -libverbs
+$(BUILD)/examples/exchange: EXAMPLE_LIBS = -libverbs -ljson-c
+
+$(EXAMPLES_PLAIN): $(BUILD)/$(SONAME)
+$(BUILD)/examples/sequencer $(BUILD)/examples/lease: examples/remote.c
+
+$(BUILD)/examples/%: examples/%.c $(wildcard examples/*.h include/xatomic/*.h)
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -Iinclude $(filter %.c,$^) \
+		$(EXAMPLE_LIBS) -o $@
+
+.PHONY: examples
