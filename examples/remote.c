@@ -4,6 +4,7 @@
 #include <err.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "offer.h"
@@ -13,6 +14,7 @@ struct remote {
 	struct ibv_mr *mr; /* of `reply` */
 	struct region region;
 	uint64_t reply; /* where the adapter puts original values */
+	bool silent;    /* the other side does not answer any more */
 };
 
 static const char *const port = "18516";
@@ -108,7 +110,8 @@ void remote_close(struct remote *remote)
 {
 	if (!remote)
 		return;
-	if (remote->region.bytes)
+	/* Waits for an answer, which is of no use when there is nobody. */
+	if (remote->region.bytes && !remote->silent)
 		rdma_disconnect(remote->id);
 	if (remote->mr)
 		rdma_dereg_mr(remote->mr);
@@ -140,6 +143,7 @@ static int execute(struct remote *remote, struct ibv_send_wr *wr, uint64_t word,
 		return -1;
 	}
 	if (wc.status != IBV_WC_SUCCESS) {
+		remote->silent = wc.status == IBV_WC_RETRY_EXC_ERR;
 		warnx("the request failed: %s", ibv_wc_status_str(wc.status));
 		return -1;
 	}
