@@ -90,6 +90,7 @@ unpack() {
 configure() {
 	mkdir -p "$root"/{proc,sys/fs/bpf,dev,tmp,run,root,share,etc}
 	ln -s mawk "$root/usr/bin/awk"
+	ln -s bash "$root/usr/bin/sh"
 	[ -e "$root/usr/bin/nc" ] || ln -s nc.openbsd "$root/usr/bin/nc"
 	printf '%s\n' root:x:0:0::/root:/bin/bash nobody:x:65534:65534::/:/bin/false tcpdump:x:101:101::/:/bin/false \
 		>"$root/etc/passwd"
