@@ -79,7 +79,7 @@ steer() {
 }
 
 xdp_on() {
-	ip -n "$node" link set dev eth0 xdpdrv object "$build/pass.bpf.o" section xdp
+	"$here/scripts/lab.sh" pass "$node" eth0
 	xatomic attach node1 --netns "$resp" 2>/dev/null >/dev/null
 }
 

@@ -20,6 +20,7 @@ Usage: lab.sh [--prefix NAME] COMMAND
   down                                remove it
   show                                one line per node: namespaces, interfaces, addresses
   exec resp|nodeI COMMAND...          run a command in a namespace of the lab
+  pass NETNS DEV                      put the XDP_PASS program on any veth end
 NAME is 1-40 of A-Za-z0-9_- (default: xatomic); labs of different names do not touch each other.
 The peer's program is taken from $BUILD (default: build beside this directory).
 USAGE
@@ -69,10 +70,20 @@ set_addresses() {
 	fi
 }
 
+# `ip link set ... xdp` makes directories of its own (tc, ip, xdp) in the first bpffs that it finds, which may be the
+# one that an instance lives in. So it gets a mount namespace where it finds an empty one.
 attach_pass() {
-	ip -n "$1" -j link show dev eth0 | grep -q '"xdp"' && return
-	ip -n "$1" link set dev eth0 xdpdrv object "$build/pass.bpf.o" section xdp ||
-		die "cannot attach $build/pass.bpf.o to eth0 of $1; build it with make, on a kernel with XDP on veth"
+	nsenter --net="/run/netns/$1" unshare --mount sh -c 'mount -t bpf bpf /sys/fs/bpf && exec "$@"' sh \
+		ip link set dev "$2" xdpdrv object "$build/pass.bpf.o" section xdp ||
+		die "cannot attach $build/pass.bpf.o to $2 of $1; build it with make, on a kernel with XDP on veth"
+}
+
+has_program() { ip -n "$1" -j link show dev "$2" | grep -q '"xdp"'; }
+
+pass() {
+	[ $# -eq 2 ] || die "pass takes a network namespace and an interface" 2
+	has_link "$1" "$2" || die "there is no interface $2 in network namespace $1"
+	attach_pass "$1" "$2"
 }
 
 add_node() {
@@ -87,8 +98,8 @@ add_node() {
 	set_link "$node" eth0 "02:00:00:00:$hex:02"
 	set_addresses "$resp" "node$i" "$i" 1 2 "02:00:00:00:$hex:02"
 	set_addresses "$node" eth0 "$i" 2 1 "02:00:00:00:$hex:01"
-	if [ "$pass" = yes ]; then
-		attach_pass "$node"
+	if [ "$pass" = yes ] && ! has_program "$node" eth0; then
+		attach_pass "$node" eth0
 	fi
 }
 
@@ -170,7 +181,7 @@ while [ $# -gt 0 ]; do
 done
 [[ $prefix =~ ^[A-Za-z0-9_-]{1,40}$ ]] || die "--prefix takes 1-40 of A-Za-z0-9_-, not '$prefix'" 2
 case ${1:-} in
-up | down | show | exec) ;;
+up | down | show | exec | pass) ;;
 *)
 	usage >&2
 	exit 2

@@ -17,7 +17,7 @@ splice() { # I
 	ip -n "$prefix-resp" link set dev "node$i" netns "$prefix-wire" &&
 		ip -n "$prefix-resp" link add name "node$i" address "$mac" type veth \
 			peer name "resp$i" netns "$prefix-wire" &&
-		ip -n "$prefix-wire" link set dev "resp$i" xdpdrv object "$build/pass.bpf.o" section xdp &&
+		pass_on "$prefix-wire" "resp$i" &&
 		ip -n "$prefix-wire" link set dev "node$i" up &&
 		ip -n "$prefix-wire" link set dev "resp$i" up &&
 		ip -n "$prefix-resp" link set dev "node$i" up &&

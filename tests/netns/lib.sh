@@ -131,6 +131,9 @@ lab_up() { # lab.sh up options
 		skip_all "no lab of namespaces and veths with native XDP here: $(tail -1 "$work/lab")"
 }
 
+# The program that a veth end needs, or what its peer sends by XDP_TX vanishes.
+pass_on() { BUILD=$build scripts/lab.sh pass "$@"; } # NETNS DEV
+
 # Every test has its own bpffs, so that parallel runs cannot see each other.
 own_bpffs() {
 	mkdir -p "$work/bpf"

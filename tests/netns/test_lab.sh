@@ -41,8 +41,10 @@ sys.exit("no answer")' "$2"
 }
 
 require_root
+own_bpffs
 before=$(machine)
 lab_up --nodes 3
+is "nothing is made in a bpffs that is mounted" "$(find "$XATOMIC_BPFFS" -mindepth 1 ! -name "*.debug")" ""
 check "node1 reaches the responder over IPv4" responds node1 10.77.1.1
 check "node3 reaches the responder over IPv4" responds node3 10.77.3.1
 check "node2 reaches the responder over IPv6" responds node2 fd00:77:2::1
@@ -70,7 +72,9 @@ check "down removes a lab that is only partly there" lab down
 is "nothing is left behind" "$(machine)" "$before"
 check "a second down succeeds" lab down
 
-lab_up --nodes 1 --family 4
+lab_up --nodes 1 --family 4 --no-pass
+check "any veth end gets the program" scripts/lab.sh pass "$prefix-resp" node1
+is "that end has it" "$(lab exec resp ip -j link show dev node1 | jq -r '.[0].xdp.prog.name')" xatomic_pass
 is "--family 4 gives no IPv6 address" "$(ip -n "$prefix-node1" -6 -o address show dev eth0)" ""
 check "down again" lab down
 
@@ -87,6 +91,7 @@ usage_error "too many nodes" --prefix "$prefix" up --nodes 251
 usage_error "nodes that are no number" --prefix "$prefix" up --nodes x
 usage_error "unknown family" --prefix "$prefix" up --family 5
 usage_error "unknown option" --prefix "$prefix" up --node 1
+usage_error "no interface for the program" pass "$prefix-resp"
 usage_error "prefix with a slash" --prefix a/b up
 usage_error "no command" --prefix "$prefix"
 finish

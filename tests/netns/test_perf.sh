@@ -161,7 +161,7 @@ who_has_it() {
 foreign_program() {
 	local qpn before
 	qpn=$(qp_add 4 1 --rq-psn 100)
-	ip -n "$node" link set dev eth0 xdpdrv object "$build/pass.bpf.o" section xdp
+	pass_on "$node" eth0
 	before=$(ip -n "$node" -j link show dev eth0 | jq '.[0].xdp.prog.id')
 	perf --addr 0x1000 -n 10 --transport af_xdp
 	refused "an interface with an XDP program is refused to AF_XDP" "xdp off"
@@ -215,7 +215,7 @@ columns
 who_has_it
 foreign_program
 several_queues
-ip -n "$node" link set dev eth0 xdpdrv object "$build/pass.bpf.o" section xdp
+pass_on "$node" eth0
 sums 4 af_packet
 many af_packet
 wrong_sum
