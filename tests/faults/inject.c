@@ -5,7 +5,8 @@
  *
  * Environment:
  *	FAULT=N		the Nth call from the start of main() on; 0: none
- *	FAULT_ERRNO=E	fails with this instead of what is usual for the call; "kill": SIGKILL instead
+ *	FAULT_ERRNO=E	bpf(2) fails with this instead of what is usual, but for the creation of a link, of
+ *			which other errors mean that there is only generic mode; "kill": SIGKILL instead
  *	FAULT_LOG=FILE	its name is written there when it comes
  *	FAULT_TRACE=FILE	the names of all calls are written there
  *
@@ -83,7 +84,7 @@ static bool fails(const char *call, int detail, int usual)
 	tell("FAULT_LOG", call, detail);
 	if (wanted && !strcmp(wanted, "kill"))
 		raise(SIGKILL);
-	errno = wanted ? atoi(wanted) : usual;
+	errno = wanted && usual == ENOMEM && !strcmp(call, "bpf") ? atoi(wanted) : usual;
 	return true;
 }
 
@@ -125,7 +126,6 @@ long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
-	/* Other errors of a link in native mode mean that there is only generic mode. */
 	if (number == SYS_bpf && fails("bpf", a[0], a[0] == BPF_LINK_CREATE ? EBUSY : ENOMEM))
 		return -1;
 	if (!real)

@@ -48,20 +48,23 @@ static int check_kernel(void)
 	return xa_error("Linux %s is too old; xatomic needs Linux 6.1 or later", name.release);
 }
 
-static struct xa_config config_from(const struct xa_limits *limits)
+static int config_from(const struct xa_limits *limits, struct xa_config *config)
 {
-	struct xa_config config = {
+	int cpus = libbpf_num_possible_cpus();
+
+	*config = (struct xa_config){
 		.layout_version = XA_LAYOUT_VERSION,
 		.max_qps = limits->max_qps ? xa_round_up_pow2(limits->max_qps) : XA_DEF_QPS,
 		.max_mrs = limits->max_mrs ? limits->max_mrs : XA_DEF_MRS,
 		.replay_windows = limits->replay_windows,
 		.unknown_qp = limits->unknown_qp < 0 ? XA_UNKNOWN_QP_PASS : limits->unknown_qp,
 	};
-
-	if (!config.replay_windows)
-		config.replay_windows =
-			xa_default_windows(config.max_qps, libbpf_num_possible_cpus());
-	return config;
+	if (cpus < 0)
+		return xa_error("the number of CPUs cannot be had (%s); see that /sys is mounted",
+				strerror(-cpus));
+	if (!config->replay_windows)
+		config->replay_windows = xa_default_windows(config->max_qps, cpus);
+	return 0;
 }
 
 static int differs(const struct xa_instance *instance, const char *what, uint32_t has,
@@ -169,12 +172,13 @@ static int clear_leftovers(const struct xa_place *place, bool *found)
 static int make_instance(const struct xa_place *place, const struct xa_attach *attach, int ifindex,
 			 struct xa_attached *attached)
 {
-	const struct xa_config config = config_from(&attach->limits);
+	struct xa_config config;
 	char making[PATH_MAX], made[PATH_MAX];
 	struct xa_instance instance;
 	int status = -1;
 
-	if (xa_place_path(place, place->name, BEING_MADE, making) ||
+	if (config_from(&attach->limits, &config) ||
+	    xa_place_path(place, place->name, BEING_MADE, making) ||
 	    xa_place_path(place, place->name, "", made))
 		return -1;
 	if (!xa_instance_create(making, &config)) {
