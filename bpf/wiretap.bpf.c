@@ -111,7 +111,7 @@ static __always_inline bool planned(const struct xa_bth *bth, __u32 number)
 static __always_inline void record(void *ctx, enum wiretap_way way, __u32 length, bool lost)
 {
 	struct wiretap_record *r = bpf_ringbuf_reserve(&packets, sizeof(*r), 0);
-	__u64 kept = length;
+	__u32 kept = length > WIRETAP_SNAP ? WIRETAP_SNAP : length;
 
 	if (!r) {
 		__sync_fetch_and_add(&missed, 1);
@@ -122,12 +122,13 @@ static __always_inline void record(void *ctx, enum wiretap_way way, __u32 length
 	r->way = way;
 	r->length = length;
 	r->lost = lost;
-	/* The verifier must see the bound on the very register that is passed. */
+	/*
+	 * The verifier must see both bounds on the very register that is passed, and that of 6.1 learns no lower
+	 * one from a comparison with 0.
+	 */
 	asm volatile("" : "+r"(kept));
-	if (kept > WIRETAP_SNAP)
-		kept = WIRETAP_SNAP;
-	if (kept)
-		load(ctx, way, 0, r->frame, kept);
+	kept = ((kept - 1) & (WIRETAP_SNAP - 1)) + 1;
+	load(ctx, way, 0, r->frame, kept);
 	bpf_ringbuf_submit(r, 0);
 }
 
