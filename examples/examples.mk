@@ -18,6 +18,13 @@ $(EXAMPLES_PLAIN): EXAMPLE_LIBS = $(BUILD)/$(SONAME) -Wl,-rpath,'$$ORIGIN/..'
 $(EXAMPLES_RDMA): EXAMPLE_LIBS = -lrdmacm -libverbs
 $(BUILD)/examples/exchange: EXAMPLE_LIBS = -libverbs -ljson-c
 
+# One sentence instead of the compiler's many.
+rdma-headers:
+	$(Q)echo '#include <rdma/rdma_verbs.h>' | $(CC) -x c -fsyntax-only - 2>/dev/null || { echo \
+		"examples: the headers of librdmacm and libibverbs are missing; on Debian: apt-get install librdmacm-dev libibverbs-dev" >&2; \
+		exit 1; }
+
+$(EXAMPLES_RDMA): | rdma-headers
 $(EXAMPLES_PLAIN): $(BUILD)/$(SONAME)
 $(BUILD)/examples/sequencer $(BUILD)/examples/lease: examples/remote.c
 
@@ -26,4 +33,4 @@ $(BUILD)/examples/%: examples/%.c $(wildcard examples/*.h include/xatomic/*.h)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -Iinclude $(filter %.c,$^) \
 		$(EXAMPLE_LIBS) -o $@
 
-.PHONY: examples
+.PHONY: examples rdma-headers
