@@ -15,6 +15,7 @@
 #include "packet.bpf.h"
 
 #define ICRC_CHUNK 16 /* bytes that one step of the slicing takes */
+#define ICRC_ROW   (sizeof(icrc_tables[0]) / sizeof(icrc_tables[0][0]))
 
 /* Rows of icrc_tables are distances 0-15, then these. */
 enum { ROW_IPV4_FLAGS = 16, ROW_IPV4_ID_LOW, ROW_IPV4_ID_HIGH };
@@ -49,11 +50,15 @@ static __always_inline const __u32 *crc_tables(void)
 	return tables;
 }
 
-/* What `byte` contributes from the distance that `row` stands for. */
+/*
+ * What `byte` contributes from the distance that `row` stands for. The sum is one of numbers and begins with the
+ * offset: with a pointer in front, clang copies that pointer for each look-up.
+ */
 static __always_inline __u32 crc_at(const __u32 *tables, int row, __u64 byte)
 {
-	return *(const __u32 *)((const void *)tables + byte * sizeof(*tables) +
-				row * sizeof(icrc_tables[0]));
+	unsigned long at = byte * sizeof(*tables) + (unsigned long)tables;
+
+	return ((const __u32 *)at)[row * ICRC_ROW];
 }
 
 /* Moves a register over `n` bytes, 4 to 16. */
