@@ -11,6 +11,11 @@ export INTEROP_CACHE
 INTEROP_SRC  := $(wildcard tests/interop/clients/*.c)
 INTEROP_BIN   = $(if $(wildcard $(BUILD)/interop/unavailable),,$(INTEROP_SRC:tests/interop/clients/%.c=$(BUILD)/interop/%))
 
+# The ICRC of the tests' model, for check_capture.py.
+$(BUILD)/interop/model.so: $(call obj,$(wildcard tests/model/*.c))
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -shared $^ -o $@
+
 $(BUILD)/interop/%: tests/interop/clients/%.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $< -lrdmacm -libverbs -o $@
@@ -22,7 +27,7 @@ interop: deps
 interop-prepare:
 	$(Q)BUILD=$(BUILD) tests/interop/prepare.sh
 
-interop-build: all $(BUILD)/asan/xatomic $(BUILD)/asan/xatomic-req $(INTEROP_BIN)
+interop-build: all $(BUILD)/asan/xatomic $(BUILD)/asan/xatomic-req $(BUILD)/interop/model.so $(INTEROP_BIN)
 
 interop-run: interop-build
 	$(Q)BUILD=$(BUILD) tests/run-suites.sh $(or $(SUITES),$(wildcard tests/interop/round_*.sh))

@@ -55,7 +55,6 @@ BTH.compute_icrc = compute_icrc
 
 def icrc_on_wire_and_computed(frame):
     """Both ICRCs of an Ethernet frame (bytes), as numbers in wire order."""
-    packet = Ether(frame)
-    on_wire = packet[BTH].icrc
-    packet[BTH].icrc = None
-    return on_wire, Ether(bytes(packet))[BTH].icrc
+    bth = Ether(frame)[BTH]
+    roce = bth.original[:bth.underlayer.len - 8]
+    return bth.icrc, int.from_bytes(bth.compute_icrc(roce), "big")

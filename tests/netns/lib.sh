@@ -29,6 +29,9 @@ cleanup() {
 	wait
 	[ ! -e "$work/bpf" ] || umount -l "$work/bpf" 2>/dev/null
 	BUILD=$build scripts/lab.sh --prefix "$prefix" down 2>/dev/null
+	for ns in $(ip netns list 2>/dev/null | awk '{ print $1 }' | grep "^$prefix-"); do
+		ip netns del "$ns"
+	done
 	rm -rf "$work"
 	exit $status
 }
