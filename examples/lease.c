@@ -13,7 +13,7 @@
  *	holder, 16 bits (0: free) | beat, 16 bits | token, 32 bits
  *
  * - Free: the first whose swap takes has it, with the next token.
- * - The holder renews by raising the beat, several times within the lease's duration (-t, 2000).
+ * - The holder renews by raising the beat, several times within the lease's duration (-t, 5000).
  * - Who sees the same word for a whole duration takes the holder for dead, and swaps itself in with the next
  *   token. Of all who do so one wins, as the swap compares with the word that was seen: had the holder renewed,
  *   or another been faster, it would fail.
@@ -210,7 +210,7 @@ static enum outcome run(struct lease *lease, uint64_t steps, uint64_t pause)
 
 int main(int argc, char **argv)
 {
-	struct lease lease = {.duration = 2000};
+	struct lease lease = {.duration = 5000};
 	uint64_t pause = 100, steps;
 	enum outcome outcome;
 	int option;

@@ -60,8 +60,9 @@ static void say_why(const struct rdma_cm_id *id, const char *host)
 }
 
 /*
- * The first retry comes after 4.096 us * 2^14, 67 ms; by default librdmacm would take seconds, which is made
- * for larger networks. Six retries are the most that soft-RoCE counts: 7 means endless there.
+ * A lost packet is sent again after 4.096 us * 2^16, 268 ms, and the other side may be silent for almost two
+ * seconds altogether; by default it would be seconds each. Six retries are the most that soft-RoCE counts: 7
+ * means endless there.
  */
 static int connect_to(struct remote *remote, const char *host, const char *region)
 {
@@ -71,7 +72,7 @@ static int connect_to(struct remote *remote, const char *host, const char *regio
 					.initiator_depth = 1,
 					.retry_count = 6,
 					.rnr_retry_count = 6};
-	uint8_t timeout = 14;
+	uint8_t timeout = 16;
 
 	if (offer_wish(&wish, region)) {
 		warnx("no region can be called '%s'; a name has at most %zu characters", region,
