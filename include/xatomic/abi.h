@@ -251,8 +251,8 @@ struct xa_connection {
 	__u32 psn; /* first one of the requester */
 	__u64 tid; /* of the REQ */
 	__u64 remote_guid;
-	__be32 peer[4]; /* GIDs */
-	__be32 local[4];
+	__u8 peer[16]; /* GIDs, as on the wire */
+	__u8 local[16];
 	__u32 ifindex;
 	enum xa_family family;
 	__u8 vlans;

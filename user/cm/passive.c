@@ -38,12 +38,14 @@ static uint32_t index_of(const struct cm_passive *passive, uint32_t lqpn)
 
 /* ---- chains of the connections of a peer ---- */
 
-static uint32_t *head_of(const struct cm_passive *passive, const __be32 *peer)
+static uint32_t *head_of(const struct cm_passive *passive, const void *gid)
 {
+	__be32 words[4];
 	uint32_t hash = 0;
 
+	memcpy(words, gid, sizeof(words));
 	for (int i = 0; i < 4; i++)
-		hash = (hash ^ ntohl(peer[i])) * 0x9e3779b1u;
+		hash = (hash ^ ntohl(words[i])) * 0x9e3779b1u;
 	return &passive->heads[(hash >> 8) & (passive->attr.max - 1)];
 }
 
