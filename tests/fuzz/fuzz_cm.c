@@ -53,14 +53,21 @@ static bool connect_qp(void *data, const struct cm_pt_key *client, uint32_t cycl
 	return !why[0];
 }
 
-static bool is_used(void *data)
+static bool is_used(void *data, uint32_t qpn)
 {
+	(void)qpn;
 	return *(const uint8_t *)data & 1;
+}
+
+static void revoke_qp(void *data, uint32_t qpn)
+{
+	(void)data;
+	(void)qpn;
 }
 
 static void talk_to_perftest(struct input *in)
 {
-	static const struct cm_pt_ops ops = {connect_qp, is_used};
+	static const struct cm_pt_ops ops = {connect_qp, is_used, revoke_qp};
 	static struct cm_perftest exchange;
 	enum cm_pt_verdict verdict = CM_PT_MORE;
 	uint8_t used = take(in, 1), *at;
@@ -77,6 +84,7 @@ static void talk_to_perftest(struct input *in)
 		in->left -= room;
 		verdict = cm_perftest_take(&exchange, room);
 	}
+	cm_perftest_hung_up(&exchange);
 }
 
 /* ---- RDMA-CM ---- */
@@ -228,7 +236,8 @@ static void check(void)
 		if (w.alive[i] && connection->state == XA_CONNECTION_NONE)
 			abort();
 	}
-	if (half_open > HALF_OPEN || half_open != w.passive.half_open)
+	if (half_open > HALF_OPEN || half_open != w.passive.half_open ||
+	    w.passive.waiting_count > w.passive.waiting_max)
 		abort();
 }
 

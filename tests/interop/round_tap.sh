@@ -126,7 +126,7 @@ every_refusal() {
 	done
 	for option in "-q 1" "-q 2"; do
 		# shellcheck disable=SC2086
-		refused "ib_atomic_bw -b $option" "Couldn't read (reports|remote address)" "$no_requester" \
+		refused "ib_atomic_bw -b $option" "Failed status 9|Couldn't read remote address" "$no_requester" \
 			ib_atomic_bw -d rxe0 -b $option -n 1000 $host_ip4
 	done
 }

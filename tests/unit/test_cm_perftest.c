@@ -15,7 +15,8 @@
 
 static struct cm_perftest exchange;
 static unsigned int connected;
-static bool used, fails;
+static uint32_t revoked; /* the last one, 0: none */
+static bool used, used_first, fails;
 static struct cm_pt_key last_client;
 static uint32_t last_cycle;
 
@@ -40,19 +41,27 @@ static bool connect_qp(void *data, const struct cm_pt_key *client, uint32_t cycl
 	return true;
 }
 
-static bool is_used(void *data)
+static bool is_used(void *data, uint32_t qpn)
 {
 	assert_ptr_equal(data, &exchange);
-	return used;
+	return qpn ? used_first : used;
 }
 
-static const struct cm_pt_ops ops = {connect_qp, is_used};
+static void revoke_qp(void *data, uint32_t qpn)
+{
+	assert_ptr_equal(data, &exchange);
+	assert_int_equal(revoked, 0);
+	revoked = qpn;
+}
+
+static const struct cm_pt_ops ops = {connect_qp, is_used, revoke_qp};
 
 static int set_up(void **state)
 {
 	(void)state;
 	connected = 0;
-	used = fails = false;
+	revoked = 0;
+	used = used_first = fails = false;
 	cm_perftest_init(&exchange, &ops, &exchange);
 	return 0;
 }
@@ -181,16 +190,33 @@ static void test_latency(void **state)
 {
 	(void)state;
 	say_hello();
-	for (int i = 0; i < 4; i++)
-		answered_by(0x11, 0xabc000);
+	answered_by(0x11, 0xabc000);
+	answered_by(0x11, 0xabc001); /* behind which it connects */
+	answered_by(0x11, 0xabc001);
+	assert_int_equal(revoked, 0);
+	answered_by(0x11, 0xabc001);
+	assert_int_equal(revoked, 0xabc000);
 	assert_true(cm_perftest_is_running(&exchange));
 	used = true;
-	answered_by(0x11, 0xabc000);
+	answered_by(0x11, 0xabc001);
 	assert_int_equal(say("done", 5, 999), CM_PT_CLOSE);
 	assert_memory_equal(exchange.out, "done", 5);
-	assert_int_equal(connected, 1);
+	assert_int_equal(connected, 2);
 	assert_int_equal(last_cycle, 4096);
 	assert_int_equal(last_client.psn, 0x699688);
+	assert_null(cm_perftest_hung_up(&exchange));
+}
+
+static void end_of_bandwidth(uint32_t qpn)
+{
+	assert_true(cm_perftest_is_running(&exchange));
+	used = true;
+	answered_by(0x11, qpn);
+	say_report();
+	answered_by(0x11, qpn);
+	assert_int_equal(say("done", 5, 999), CM_PT_CLOSE);
+	assert_int_equal(revoked, 0);
+	assert_null(cm_perftest_hung_up(&exchange));
 }
 
 static void bandwidth(unsigned int qps)
@@ -201,19 +227,24 @@ static void bandwidth(unsigned int qps)
 		for (unsigned int i = 0; i < qps; i++)
 			answered_by(0x11 + i, 0xabc000 + i);
 	answered_by(0x11, 0xabc000);
-	assert_true(cm_perftest_is_running(&exchange));
-	used = true;
-	answered_by(0x11, 0xabc000);
-	say_report();
-	answered_by(0x11, 0xabc000);
-	assert_int_equal(say("done", 5, 999), CM_PT_CLOSE);
+	end_of_bandwidth(0xabc000);
 	assert_int_equal(connected, qps);
+}
+
+/* Behind its first key it connects, so the queue pair of the answer to that must stay. */
+static void test_bandwidth_with_one(void **state)
+{
+	(void)state;
+	say_hello();
+	answered_by(0x11, 0xabc000);
+	answered_by(0x11, 0xabc001);
+	answered_by(0x11, 0xabc001);
+	end_of_bandwidth(0xabc001);
 }
 
 static void test_bandwidth(void **state)
 {
 	(void)state;
-	bandwidth(1);
 	bandwidth(2);
 	bandwidth(8);
 	bandwidth(CM_PT_MAX_QPS);
@@ -235,9 +266,29 @@ static void test_bidirectional(void **state)
 {
 	(void)state;
 	say_hello();
-	for (int i = 0; i < 4; i++)
+	answered_by(0x11, 0xabc000); /* behind which it connects */
+	for (int i = 0; i < 3; i++)
+		answered_by(0x11, 0xabc001);
+	assert_int_equal(revoked, 0xabc000);
+	assert_null(cm_perftest_hung_up(&exchange));
+	used_first = true;
+	assert_non_null(strstr(cm_perftest_hung_up(&exchange), "-b"));
+	assert_int_equal(say("\0", 1, 999), CM_PT_REFUSED);
+	assert_non_null(strstr(exchange.why, "-b"));
+}
+
+/* Where only one queue pair is to be had, it is found out later. */
+static void test_bidirectional_without_twin(void **state)
+{
+	(void)state;
+	say_hello();
+	answered_by(0x11, 0xabc000);
+	fails = true;
+	for (int i = 0; i < 3; i++)
 		answered_by(0x11, 0xabc000);
 	used = true;
+	assert_int_equal(revoked, 0);
+	assert_null(cm_perftest_hung_up(&exchange));
 	assert_int_equal(say("\0", 1, 999), CM_PT_REFUSED);
 	assert_non_null(strstr(exchange.why, "-b"));
 }
@@ -319,7 +370,9 @@ int main(void)
 		TEST(test_latency),
 		TEST(test_bandwidth),
 		TEST(test_byte_by_byte),
+		TEST(test_bandwidth_with_one),
 		TEST(test_bidirectional),
+		TEST(test_bidirectional_without_twin),
 		TEST(test_bidirectional_with_many),
 		TEST(test_versions),
 		TEST(test_nonsense),

@@ -12,8 +12,14 @@
 
 enum { VERSION_LEN = 16, FIGURE_LEN = 8, FIGURES = 5, MAX_CYCLE = 1 << 30, GID_LEN = 16 };
 
+static const char only_answers[] =
+	"the client's -b wants atomics from this side, which only answers them";
+
 /* The oldest version that speaks so (perftest's own check), in hundredths. */
 enum { OLDEST_VERSION = 570 };
+
+/* Of one queue pair: the key that is answered by another, and the last one before the run of a latency test. */
+enum { TWIN_KEY = 2, SPLIT_KEY = 4 };
 
 /*
  * The version that we tell: that of Debian 12. Clients from 6.28 on exchange more with a peer that is as new,
@@ -113,8 +119,7 @@ static enum cm_pt_verdict recognize(struct cm_perftest *exchange)
 		return CM_PT_MORE;
 	case '\0':
 		if (!exchange->used_at_last_key)
-			return refuse(exchange, "the client's -b wants atomics from this side, "
-						"which only answers them");
+			return refuse(exchange, only_answers);
 		exchange->item = CM_PT_REPORT;
 		exchange->figures = FIGURES;
 		return CM_PT_MORE;
@@ -149,6 +154,25 @@ static bool is_bidirectional(const struct cm_perftest *exchange)
 	       !exchange->used_at_last_key;
 }
 
+/* Where no twin is to be had, -b is found out by its report. */
+static const struct cm_pt_key *choose_twin(struct cm_perftest *exchange,
+					   const struct cm_pt_key *client,
+					   const struct cm_pt_key *ours)
+{
+	char why[CM_PT_WHY_LEN];
+
+	if (exchange->keys == TWIN_KEY)
+		exchange->has_twin = exchange->ops->connect(exchange->data, client, exchange->cycle,
+							    &exchange->twin, why);
+	if (!exchange->has_twin)
+		return ours;
+	if (exchange->keys == SPLIT_KEY && !exchange->used_at_last_key) {
+		exchange->ops->revoke(exchange->data, ours->qpn);
+		exchange->split = true;
+	}
+	return &exchange->twin;
+}
+
 static enum cm_pt_verdict take_key(struct cm_perftest *exchange)
 {
 	const struct cm_pt_key *ours;
@@ -160,15 +184,23 @@ static enum cm_pt_verdict take_key(struct cm_perftest *exchange)
 	if (!ours)
 		return CM_PT_REFUSED;
 	exchange->keys++;
-	exchange->used_at_last_key = exchange->ops->is_used(exchange->data);
+	exchange->used_at_last_key = exchange->ops->is_used(exchange->data, 0);
 	if (is_bidirectional(exchange))
-		return refuse(exchange,
-			      "the client's -b wants atomics from this side, which only answers "
-			      "them");
+		return refuse(exchange, only_answers);
+	if (exchange->qp_count == 1)
+		ours = choose_twin(exchange, &client, ours);
 	exchange->item = CM_PT_ANY;
 	exchange->out_len = CM_PT_KEY_LEN;
 	cm_pt_key_print(ours, (char *)exchange->out);
 	return CM_PT_ANSWER;
+}
+
+const char *cm_perftest_hung_up(const struct cm_perftest *exchange)
+{
+	uint32_t first = exchange->qps[0].ours.qpn;
+
+	return exchange->split && exchange->ops->is_used(exchange->data, first) ? only_answers
+										: NULL;
 }
 
 static enum cm_pt_verdict take_figure(struct cm_perftest *exchange)

@@ -14,6 +14,12 @@
  * What comes is told by its first byte, so that latency and bandwidth tests with any number of queue pairs
  * need no further distinction. Only the client issues atomics, and only a client that wants the server to
  * issue some as well (-b) has to be refused: it sends a key before its run where others send one behind it.
+ *
+ * With one queue pair that is four keys before the run, and so it is in a latency test. But a latency test
+ * connects its queue pair after its second key, a bandwidth test after the first. So the first key is answered by
+ * one of our queue pairs and the others by another, its twin; and when a fourth key comes and nothing has been
+ * asked of either, the first loses its access: a latency test does not need it, and the first atomic of one that
+ * wants more is NAKed.
  */
 #ifndef XATOMIC_CM_PERFTEST_H
 #define XATOMIC_CM_PERFTEST_H
@@ -46,8 +52,10 @@ struct cm_pt_ops {
 	 */
 	bool (*connect)(void *data, const struct cm_pt_key *client, uint32_t cycle,
 			struct cm_pt_key *ours, char why[CM_PT_WHY_LEN]);
-	/* Has any queue pair of this exchange had a request? */
-	bool (*is_used)(void *data);
+	/* Has this queue pair, or with QPN 0 any of this exchange, had a request? */
+	bool (*is_used)(void *data, uint32_t qpn);
+	/* Lets the client have no atomics any more on one of them. */
+	void (*revoke)(void *data, uint32_t qpn);
 };
 
 enum cm_pt_item {
@@ -77,6 +85,8 @@ struct cm_perftest {
 	uint32_t cycle;
 	uint32_t keys;           /* that have come, repeated ones included */
 	bool used_at_last_key;   /* the run had begun when the last key came */
+	bool has_twin, split;    /* split: only the twin may be used any more */
+	struct cm_pt_key twin;   /* of the only queue pair */
 	unsigned int figures;    /* of the report that are still to come */
 	char version[16];        /* the client's */
 	char why[CM_PT_WHY_LEN]; /* of a refusal */
@@ -94,6 +104,9 @@ size_t cm_perftest_room(struct cm_perftest *exchange, uint8_t **at);
 
 /* `len` bytes have been put there. */
 enum cm_pt_verdict cm_perftest_take(struct cm_perftest *exchange, size_t len);
+
+/* The client has closed the connection: NULL, or a reason that we have given it. */
+const char *cm_perftest_hung_up(const struct cm_perftest *exchange);
 
 /* Does the exchange wait for the client's run to end, which may take for ever? */
 bool cm_perftest_is_running(const struct cm_perftest *exchange);

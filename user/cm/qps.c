@@ -64,6 +64,12 @@ void cm_qps_remove(struct cm_qps *qps, uint32_t lqpn)
 	qps->retired_qpns[qps->retired++] = lqpn;
 }
 
+void cm_qps_revoke(struct cm_qps *qps, uint32_t lqpn)
+{
+	if (!lock(qps))
+		xa_qp_revoke(qps->instance, lqpn);
+}
+
 bool cm_qps_is_used(const struct cm_qps *qps, uint32_t lqpn)
 {
 	struct xa_qp qp;

@@ -33,6 +33,9 @@ int cm_qps_add(struct cm_qps *qps, const struct xa_qp_request *request, struct x
 /* Takes one down, if it is still there: from now on no new packet gets into it. */
 void cm_qps_remove(struct cm_qps *qps, uint32_t lqpn);
 
+/* Leaves it, but answers its peer's requests by NAKs from now on. */
+void cm_qps_revoke(struct cm_qps *qps, uint32_t lqpn);
+
 /* Has it had a request? */
 bool cm_qps_is_used(const struct cm_qps *qps, uint32_t lqpn);
 

@@ -29,7 +29,7 @@ struct cm_session {
 	struct cm_perftest exchange;
 	const struct cm_offer *offer;
 	size_t qp_count;
-	uint32_t qpns[CM_PT_MAX_QPS];
+	uint32_t qpns[CM_PT_MAX_QPS + 1]; /* the last one: a twin */
 };
 
 static void report(const struct cm_session *session, const char *word, uint32_t lqpn, uint32_t rqpn,
@@ -124,17 +124,23 @@ static bool connect_qp(void *data, const struct cm_pt_key *client, uint32_t cycl
 	return true;
 }
 
-static bool is_used(void *data)
+static bool is_used(void *data, uint32_t qpn)
 {
 	const struct cm_session *session = data;
 
 	for (size_t i = 0; i < session->qp_count; i++)
-		if (cm_qps_is_used(session->sessions->qps, session->qpns[i]))
+		if ((!qpn || qpn == session->qpns[i]) &&
+		    cm_qps_is_used(session->sessions->qps, session->qpns[i]))
 			return true;
 	return false;
 }
 
-static const struct cm_pt_ops ops = {connect_qp, is_used};
+static void revoke_qp(void *data, uint32_t qpn)
+{
+	cm_qps_revoke(((struct cm_session *)data)->sessions->qps, qpn);
+}
+
+static const struct cm_pt_ops ops = {connect_qp, is_used, revoke_qp};
 
 /* A client in lock step has room for it; one that has not is none. */
 static bool send_answer(const struct cm_session *session)
@@ -173,6 +179,16 @@ static void take(struct cm_session *session, size_t len)
 	go_on(session);
 }
 
+static void hung_up(struct cm_session *session)
+{
+	const char *reason = cm_perftest_hung_up(&session->exchange);
+
+	if (reason)
+		refuse(session, reason);
+	else
+		end(session);
+}
+
 static void session_ready(struct cm_source *source)
 {
 	struct cm_session *session = (struct cm_session *)source;
@@ -183,7 +199,7 @@ static void session_ready(struct cm_source *source)
 	if (len > 0)
 		take(session, len);
 	else if (len == 0 || (errno != EAGAIN && errno != EINTR))
-		end(session);
+		hung_up(session);
 }
 
 static void set_options(int fd)

@@ -216,6 +216,18 @@ int xa_qp_del(const struct xa_instance *instance, uint32_t lqpn)
 	return 0;
 }
 
+int xa_qp_revoke(const struct xa_instance *instance, uint32_t lqpn)
+{
+	const uint8_t remote = XA_ACCESS_ATOMIC | XA_ACCESS_READ | XA_ACCESS_WRITE;
+	struct xa_qp *qp = look_up(instance, lqpn);
+
+	if (!qp)
+		return -1;
+	/* A byte that stands for itself, and that nobody else changes while the QP lives. */
+	__atomic_and_fetch(&qp->access, ~remote, __ATOMIC_RELAXED);
+	return 0;
+}
+
 int xa_qp_reset(const struct xa_instance *instance, uint32_t lqpn, uint32_t rq_psn,
 		struct xa_qp *copy)
 {

@@ -40,6 +40,9 @@ int xa_qp_del(const struct xa_instance *instance, uint32_t lqpn);
 int xa_qp_retire(const struct xa_instance *instance, uint32_t lqpn);
 int xa_qp_release(const struct xa_instance *instance, const uint32_t *lqpns, size_t count);
 
+/* From now on requests of the peer are answered by NAKs; those that a packet is at may still be executed. */
+int xa_qp_revoke(const struct xa_instance *instance, uint32_t lqpn);
+
 /* Back to ready, whatever its state: next PSN `rq_psn`, MSN 0, nothing to replay. Counters stay. */
 int xa_qp_reset(const struct xa_instance *instance, uint32_t lqpn, uint32_t rq_psn,
 		struct xa_qp *qp);
