@@ -943,6 +943,8 @@ static void test_restart(void **state)
 	start_passive();
 	assert_int_equal(living(), 2);
 	assert_int_equal(w.passive.half_open, 1);
+	cm_passive_timer(&w.passive, w.now);
+	deliver(&active);
 	/* The half-open one is asked again, with the same REP. */
 	w.now = cm_passive_timer(&w.passive, w.now);
 	cm_passive_timer(&w.passive, w.now);
@@ -956,6 +958,80 @@ static void test_restart(void **state)
 	assert_int_equal(active.state, CM_ACTIVE_CLOSED);
 	assert_int_equal(w.removed, 1);
 	assert_int_equal(living(), 1);
+}
+
+/* Who went while no process was there does not come again: all that were there are asked. */
+static void test_restart_asks(void **state)
+{
+	struct cm_active alive, used, dead;
+	unsigned int reps;
+
+	(void)state;
+	connect_one(&alive, 1, 1);
+	connect_one(&used, 1, 2);
+	connect_one(&dead, 2, 3);
+	cm_passive_free(&w.passive);
+	start_passive();
+	cm_passive_timer(&w.passive, w.now);
+	assert_int_equal(w.count, 3);
+	for (reps = 0; reps < 3; reps++)
+		assert_int_equal(on_wire(reps), CM_REP);
+	deliver(&alive);
+	w.requests[used.result.rqpn % MAX]++;
+	pass(120);
+	assert_int_equal(connection_of(&alive)->state, XA_CONNECTION_ESTABLISHED);
+	assert_int_equal(connection_of(&used)->state, XA_CONNECTION_ESTABLISHED);
+	assert_int_equal(connection_of(&dead)->state, XA_CONNECTION_NONE);
+	assert_int_equal(w.removed, 1);
+	assert_string_equal(w.last_reason, "the peer has forgotten it");
+}
+
+/* More than may be asked at once: one after the other. */
+static void test_restart_asks_all(void **state)
+{
+	static struct cm_active active[5 * HALF_OPEN];
+
+	(void)state;
+	for (unsigned int i = 0; i < 5 * HALF_OPEN; i++)
+		connect_one(&active[i], 1 + i % 3, i);
+	cm_passive_free(&w.passive);
+	start_passive();
+	cm_passive_timer(&w.passive, w.now);
+	assert_int_equal(w.count, HALF_OPEN);
+	pass(600);
+	assert_int_equal(living(), 0);
+	assert_int_equal(w.removed, 5 * HALF_OPEN);
+}
+
+/*
+ * A host that has crashed, and has other queue pairs now: when it gets no more of them, those that it has are asked,
+ * but not again and again, as a stranger could bring that about.
+ */
+static void test_full_of_the_dead(void **state)
+{
+	struct cm_active alive, dead, late;
+
+	(void)state;
+	connect_one(&alive, 1, 1);
+	connect_one(&dead, 1, 2);
+	w.refusal = CM_REASON_NO_RESOURCES;
+	begin(&late, 1, 3);
+	deliver_one(&w.wire[0], &late);
+	assert_int_equal(w.count, 4);
+	assert_int_equal(on_wire(1), CM_REJ);
+	assert_int_equal(on_wire(2), CM_REP);
+	assert_int_equal(on_wire(3), CM_REP);
+	for (size_t i = 2; i < w.count; i++)
+		deliver_one(&w.wire[i], &alive);
+	w.count = 0;
+	begin(&late, 1, 4);
+	deliver_one(&w.wire[0], &late);
+	assert_int_equal(w.count, 2);
+	pass(120);
+	assert_int_equal(connection_of(&alive)->state, XA_CONNECTION_ESTABLISHED);
+	assert_int_equal(connection_of(&dead)->state, XA_CONNECTION_NONE);
+	w.refusal = 0;
+	connect_one(&late, 1, 5);
 }
 
 static void test_restart_with_nonsense(void **state)
@@ -1036,6 +1112,9 @@ int main(void)
 		TEST(test_rate),
 		TEST(test_garbage),
 		TEST(test_restart),
+		TEST(test_restart_asks),
+		TEST(test_restart_asks_all),
+		TEST(test_full_of_the_dead),
 		TEST(test_restart_with_nonsense),
 		TEST(test_many_in_a_row),
 		TEST(test_many_at_once),

@@ -23,6 +23,8 @@ enum {
 
 static const uint64_t past_ns = 8000ull * 1000 * 1000;  /* copies of a REQ come for so long */
 static const uint64_t grace_ns = 1000ull * 1000 * 1000; /* a half-open one is not evicted before */
+static const uint64_t rest_ns =
+	10000ull * 1000 * 1000; /* nobody is asked for a sign of life again before */
 
 static const char *const service = "rdma_cm";
 
@@ -281,14 +283,26 @@ static uint32_t find(const struct cm_passive *passive, const struct cm_way *way,
 
 /* ---- REQ ---- */
 
-/* A sign of life of an established peer that seems to have forgotten: it answers a REP with an RTU. */
+/* As many established peers may be asked at once as connections may be half-open. */
+static bool may_probe(const struct cm_passive *passive)
+{
+	return passive->waiting_count < passive->waiting_max &&
+	       passive->waiting_count - passive->half_open < passive->attr.max_half_open;
+}
+
+/*
+ * Asks an established peer for a sign of life: it answers a REP with an RTU. Only now and then, as strangers can
+ * bring it about.
+ */
 static void probe(struct cm_passive *passive, uint32_t index, uint64_t now)
 {
 	const struct xa_connection *connection = &passive->attr.connections[index];
 	bool gone;
 
-	if (find_waiting(passive, index) || passive->waiting_count == passive->waiting_max)
+	if (connection->state != XA_CONNECTION_ESTABLISHED || find_waiting(passive, index) ||
+	    now < passive->rested[index] || !may_probe(passive))
 		return;
+	passive->rested[index] = now + rest_ns;
 	wait_for(passive, index, now, PROBES,
 		 passive->attr.ops->requests(passive->attr.data, connection->lqpn, &gone));
 	send_rep(passive, connection);
@@ -313,6 +327,16 @@ static void refuse(struct cm_passive *passive, const struct req *req, int reason
 							     .peer = req->asked.peer,
 							     .rqpn = req->asked.rqpn,
 							     .reason = text});
+}
+
+/* A peer that has as many connections as it may: does it know of all of them? */
+static void probe_peer(struct cm_passive *passive, const struct req *req, uint64_t now)
+{
+	uint32_t index = *head_of(passive, req->asked.peer.gid);
+
+	for (; index != NOBODY; index = passive->next[index])
+		if (is_of(&passive->attr.connections[index], &req->way->path))
+			probe(passive, index, now);
 }
 
 static bool same_gid(const void *a, const struct xa_ip *ip)
@@ -506,6 +530,7 @@ static void open_connection(struct cm_passive *passive, const struct req *req,
 	};
 	memcpy(connection->name, granted->mr, sizeof(connection->name));
 	keep_way(connection, req->way);
+	passive->rested[index] = 0;
 	/* Last of all, should this process die here. */
 	atomic_thread_fence(memory_order_release);
 	connection->state = XA_CONNECTION_HALF_OPEN;
@@ -550,6 +575,8 @@ static void take_req(struct cm_passive *passive, uint64_t now, const struct cm_w
 		refuse(passive, &req, reason, text);
 	else
 		open_connection(passive, &req, &granted, now);
+	if (reason == CM_REASON_NO_RESOURCES)
+		probe_peer(passive, &req, now);
 }
 
 /* ---- the other messages ---- */
@@ -651,6 +678,14 @@ static void ask_again(struct cm_passive *passive, struct cm_waiting *waiting, ui
 	}
 }
 
+/* Peers that went while nobody listened to their DREQ will not say so again. */
+static void probe_inherited(struct cm_passive *passive, uint64_t now)
+{
+	for (; passive->inherited < passive->attr.max && may_probe(passive); passive->inherited++)
+		if (is_valid(passive, passive->inherited))
+			probe(passive, passive->inherited, now);
+}
+
 uint64_t cm_passive_timer(struct cm_passive *passive, uint64_t now)
 {
 	uint64_t earliest = XA_NEVER;
@@ -659,6 +694,7 @@ uint64_t cm_passive_timer(struct cm_passive *passive, uint64_t now)
 	for (uint32_t i = passive->waiting_count; i-- > 0;)
 		if (passive->waiting[i].deadline <= now)
 			ask_again(passive, &passive->waiting[i], now);
+	probe_inherited(passive, now);
 	for (uint32_t i = 0; i < passive->waiting_count; i++)
 		if (passive->waiting[i].deadline < earliest)
 			earliest = passive->waiting[i].deadline;
@@ -697,8 +733,9 @@ int cm_passive_init(struct cm_passive *passive, const struct cm_passive_attr *at
 	passive->requests.rate = passive->answers.rate = attr->requests_per_second;
 	passive->heads = malloc(attr->max * sizeof(*passive->heads));
 	passive->next = malloc(attr->max * sizeof(*passive->next));
+	passive->rested = calloc(attr->max, sizeof(*passive->rested));
 	passive->waiting = calloc(passive->waiting_max, sizeof(*passive->waiting));
-	if (!passive->heads || !passive->next || !passive->waiting) {
+	if (!passive->heads || !passive->next || !passive->rested || !passive->waiting) {
 		cm_passive_free(passive);
 		return xa_error("xatomic is out of memory; try again when more is free");
 	}
@@ -706,6 +743,7 @@ int cm_passive_init(struct cm_passive *passive, const struct cm_passive_attr *at
 	for (uint32_t i = 0; i < attr->max; i++)
 		if (is_valid(passive, i))
 			restore(passive, i, now);
+	probe_inherited(passive, now);
 	return 0;
 }
 
@@ -713,7 +751,9 @@ void cm_passive_free(struct cm_passive *passive)
 {
 	free(passive->heads);
 	free(passive->next);
+	free(passive->rested);
 	free(passive->waiting);
 	passive->heads = passive->next = NULL;
+	passive->rested = NULL;
 	passive->waiting = NULL;
 }

@@ -95,6 +95,8 @@ struct cm_passive_counters {
 struct cm_passive {
 	struct cm_passive_attr attr;
 	uint32_t *heads, *next; /* chains of peers */
+	uint64_t *rested;       /* when a peer may be asked for a sign of life again */
+	uint32_t inherited; /* connections of a process before, from here on, are to be asked yet */
 	struct cm_waiting *waiting;
 	uint32_t waiting_count, waiting_max, half_open;
 	struct cm_past past[CM_RING];
