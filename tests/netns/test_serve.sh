@@ -6,40 +6,16 @@
 # shellcheck source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-serve_pid=
+# shellcheck source=serve.sh
+. "$(dirname "$0")/serve.sh"
+
 offer='words to 10.77.0.0/16,fd00:77::/32'
-
-# Starts the daemon; its events are in $work/serve from now on, a JSON object a line.
-serve_start() { # [options of xatomic serve]
-	: >"$work/serve"
-	"${serve_program[@]}" --json serve "$@" \
-		>"$work/serve" 2>"$work/serve-errors" &
-	serve_pid=$!
-	wait_for 30 grep -q '"event":"serving"' "$work/serve" ||
-		bail "xatomic serve: $(cat "$work/serve-errors")"
-}
-
-serve_stop() {
-	kill -TERM "$serve_pid"
-	wait "$serve_pid"
-}
-
-# Events of a kind so far, and whether there are so many.
-events() { grep -c "\"event\":\"$1\"" "$work/serve"; }
-has_events() { [ "$(events "$1")" -ge "$2" ]; }
 
 connect() { # NODE HOST[:PORT] ARGUMENTS...: prints the original values
 	local node=$1 host=$2
 	shift 2
 	xatomic_req --netns "$prefix-node$node" "$1" --connect "$host" "${@:2}"
 }
-
-counter() { # WORD: packets that met this reason, in all classes
-	xatomic --json stat | jq "[.. | objects | .$1? // empty] | add // 0"
-}
-
-qp_count() { xatomic --json qp show | jq length; }
-has_qps() { [ "$(qp_count)" -eq "$1" ]; }
 
 refused_with() { # NAME PATTERN COMMAND...
 	local name=$1 pattern=$2
@@ -132,8 +108,6 @@ long_request() {
 	wait_for 30 word_above 0 || bail "the long request: $(cat "$work/long")"
 }
 
-word_above() { [ "$(word words 0)" -gt "$1" ]; }
-
 # A packet for QP 1 goes to the host's stack.
 host_has_qp1() {
 	timeout 1 "$build/xatomic-req" --netns "$prefix-node2" fadd --connect 10.77.2.1 --add 1
@@ -144,8 +118,7 @@ restart() {
 	local before
 	xatomic mr set words 0 0
 	long_request
-	kill -9 "$serve_pid"
-	wait "$serve_pid" 2>/dev/null
+	serve_kill
 	before=$(word words 0)
 	check "the data path goes on without the daemon" wait_for 30 word_above $((before + 100))
 	check "packets for QP 1 are the host's again" wait_for 60 host_has_qp1
