@@ -75,7 +75,7 @@ boot() { # MEMORY [OPTIONS]
 	nsenter --net="/run/netns/$host_ns" qemu-system-x86_64 -M q35 -accel tcg -cpu max -smp 2 -m "$memory" \
 		-nodefaults -no-user-config -no-reboot -display none -monitor none -serial "file:$work/console" \
 		-kernel "$build/interop/guest/vmlinuz" -initrd "$build/interop/guest/initramfs" \
-		-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off tsc=reliable net.ifnames=0 rdinit=/init" \
+		-append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off tsc=reliable no_timer_check net.ifnames=0 rdinit=/init" \
 		-netdev "tap,id=net,ifname=$host_dev,script=no,downscript=no,vhost=off,vnet_hdr=off" \
 		-device "virtio-net-pci,netdev=net,mac=$guest_mac" -device virtio-rng-pci \
 		-virtfs "$(folder share "$share" ,multidevs=remap)" \
