@@ -131,6 +131,8 @@ static void test_ports(void **state)
 	assert_false(cm_ports_parse(&ports, "", why));
 	assert_false(cm_ports_parse(&ports, "0", why));
 	assert_false(cm_ports_parse(&ports, "65536", why));
+	assert_false(cm_ports_parse(&ports, "5,6,5", why));
+	assert_string_equal(why, "it names a port twice");
 	assert_false(cm_ports_parse(&ports, "1;2", why));
 	assert_false(cm_ports_parse(&ports, "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", why));
 }
@@ -209,8 +211,9 @@ static void test_config_and_options(void **state)
 static void test_config_faults(void **state)
 {
 	static const char *const bad[] = {
-		"nonsense 1\n",      "half-open\n", "half-open 0\n", "ports x\n",
-		"offer a to nobody", "words 5\n",   "config x\n",    "\n\nhalf-open 1 2\n",
+		"nonsense 1\n", "half-open\n",         "half-open 0\n",
+		"ports x\n",    "offer a to nobody",   "words 5\n",
+		"config x\n",   "\n\nhalf-open 1 2\n", "sessions 3\nsessions 4\n",
 	};
 	struct settings settings;
 
@@ -220,6 +223,27 @@ static void test_config_faults(void **state)
 		assert_non_null(strstr(captured_err, "line "));
 		cm_policy_free(&settings.serve.policy);
 	}
+}
+
+static void test_config_that_cannot_be_read(void **state)
+{
+	struct settings settings;
+
+	(void)state;
+	cli_defaults(&settings);
+	assert_int_equal(read_line(&cli_program, &settings, "serve --config /tmp"), XA_EXIT_USAGE);
+	assert_non_null(strstr(captured_err, "it cannot be read (Is a directory)"));
+}
+
+static void test_long_comment(void **state)
+{
+	char text[6000] = "half-open 7 # ";
+	struct settings settings;
+
+	(void)state;
+	memset(text + 14, 'x', sizeof(text) - 15);
+	assert_int_equal(read_config(&settings, text, ""), XA_EXIT_DONE);
+	assert_int_equal(settings.serve.half_open, 7);
 }
 
 static int make_file(void **state)
@@ -239,11 +263,17 @@ static int remove_file(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_prefixes),      cmocka_unit_test(test_no_prefixes),
-		cmocka_unit_test(test_offers),        cmocka_unit_test(test_no_offers),
-		cmocka_unit_test(test_ports),         cmocka_unit_test(test_bucket),
-		cmocka_unit_test(test_config_file),   cmocka_unit_test(test_config_and_options),
+		cmocka_unit_test(test_prefixes),
+		cmocka_unit_test(test_no_prefixes),
+		cmocka_unit_test(test_offers),
+		cmocka_unit_test(test_no_offers),
+		cmocka_unit_test(test_ports),
+		cmocka_unit_test(test_bucket),
+		cmocka_unit_test(test_config_file),
+		cmocka_unit_test(test_config_and_options),
 		cmocka_unit_test(test_config_faults),
+		cmocka_unit_test(test_config_that_cannot_be_read),
+		cmocka_unit_test(test_long_comment),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -12,31 +12,20 @@
 
 #include <cmocka.h>
 
+#include "capture.h"
 #include "req/settings.h"
 #include "requester/engine.h"
-
-enum { MAX_ARGS = 48 };
 
 static struct req_settings settings;
 static const struct xa_command *command;
 
-/* Splits at blanks and reads the options. Standard error would only disturb the test's output. */
-static int read_line(const char *line)
+static int read_words(const char *words)
 {
-	static char copy[1024];
-	char *argv[MAX_ARGS] = {"xatomic-req"}, *rest = copy;
-	int argc = 1, err = dup(STDERR_FILENO), status;
+	int status;
 
 	settings = req_defaults;
-	strncpy(copy, line, sizeof(copy) - 1);
-	while ((argv[argc] = strsep(&rest, " ")))
-		argc++;
-	assert_true(argc < MAX_ARGS);
-	assert_non_null(freopen("/dev/null", "w", stderr));
-	status = xa_read_options(&req_program, &settings, argc, argv, &command);
-	fflush(stderr);
-	dup2(err, STDERR_FILENO);
-	close(err);
+	status = read_line(&req_program, &settings, words);
+	command = captured_command;
 	return status;
 }
 
@@ -46,8 +35,8 @@ static int read_line(const char *line)
 static void test_all_options(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line(WHERE "--netns lab --count 1000 --window 16 --retry 3 "
-					 "--timeout 100 fadd --addr 0x2000 --add 5"),
+	assert_int_equal(read_words(WHERE "--netns lab --count 1000 --window 16 --retry 3 "
+					  "--timeout 100 fadd --addr 0x2000 --add 5"),
 			 XA_EXIT_DONE);
 	assert_ptr_equal(command->run, req_fadd);
 	assert_string_equal(settings.dev, "eth0");
@@ -68,7 +57,7 @@ static void test_all_options(void **state)
 static void test_defaults(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line(WHERE FADD), XA_EXIT_DONE);
+	assert_int_equal(read_words(WHERE FADD), XA_EXIT_DONE);
 	assert_null(settings.netns);
 	assert_int_equal(settings.count, 1);
 	assert_int_equal(settings.window, 1);
@@ -79,7 +68,7 @@ static void test_defaults(void **state)
 static void test_command_first_and_shortened(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line("c --compare 5 --swap 9 --addr 0 " WHERE "-j"), XA_EXIT_DONE);
+	assert_int_equal(read_words("c --compare 5 --swap 9 --addr 0 " WHERE "-j"), XA_EXIT_DONE);
 	assert_ptr_equal(command->run, req_cswap);
 	assert_int_equal(settings.compare, 5);
 	assert_int_equal(settings.swap, 9);
@@ -89,8 +78,8 @@ static void test_command_first_and_shortened(void **state)
 static void test_whole_range_of_operands(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line(WHERE "fadd --addr 0xffffffffffffffff --add "
-					 "18446744073709551615"),
+	assert_int_equal(read_words(WHERE "fadd --addr 0xffffffffffffffff --add "
+					  "18446744073709551615"),
 			 XA_EXIT_DONE);
 	assert_true(settings.addr == UINT64_MAX && settings.add == UINT64_MAX);
 }
@@ -99,15 +88,15 @@ static void test_whole_range_of_operands(void **state)
 static void test_unaligned_address_is_sent(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line(WHERE "fadd --addr 4 --add 1"), XA_EXIT_DONE);
+	assert_int_equal(read_words(WHERE "fadd --addr 4 --add 1"), XA_EXIT_DONE);
 	assert_int_equal(settings.addr, 4);
 }
 
 static void test_ipv6_peer(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line("--dev eth0 --peer fd00::1 --lqpn 2 --rqpn 0xfffffe --sq-psn "
-				   "0xffffff --rkey 0 " FADD),
+	assert_int_equal(read_words("--dev eth0 --peer fd00::1 --lqpn 2 --rqpn 0xfffffe --sq-psn "
+				    "0xffffff --rkey 0 " FADD),
 			 XA_EXIT_DONE);
 	assert_int_equal(settings.peer.family, XA_IPV6);
 }
@@ -148,8 +137,19 @@ static void test_wrong_command_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (read_line(lines[i]) != XA_EXIT_USAGE || command)
+		if (read_words(lines[i]) != XA_EXIT_USAGE || command)
 			fail_msg("taken: %s", lines[i]);
+}
+
+/* Which of the two ways is meant does not depend on an option that both have. */
+static void test_connection_or_queue_pair(void **state)
+{
+	(void)state;
+	assert_int_equal(read_words("fadd --dev eth0 --connect 10.0.0.1 --add 1"), XA_EXIT_DONE);
+	assert_string_equal(settings.connect, "10.0.0.1");
+	assert_int_equal(read_words(WHERE FADD " --connect 10.0.0.1"), XA_EXIT_USAGE);
+	assert_non_null(
+		strstr(captured_err, "--peer does not go with 'fadd --connect'; leave one"));
 }
 
 static void test_timeouts_are_rounded_up(void **state)
@@ -175,6 +175,7 @@ int main(void)
 		cmocka_unit_test(test_unaligned_address_is_sent),
 		cmocka_unit_test(test_ipv6_peer),
 		cmocka_unit_test(test_wrong_command_lines),
+		cmocka_unit_test(test_connection_or_queue_pair),
 		cmocka_unit_test(test_timeouts_are_rounded_up),
 	};
 

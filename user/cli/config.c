@@ -5,27 +5,41 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
 
-enum { LINE_LEN = 1200 };
-
 /* What a file may hold: names of values that are kept as such, not by the address of their text. */
-static const struct xa_option *find_option(const char *key)
-{
-	static const char *const keys[] = {
-		"offer",        "ports",     "perftest-port",
-		"qps-per-peer", "half-open", "requests-per-second",
-		"sessions",     "user",
-	};
+static const char *const keys[] = {
+	"offer", /* the one that may come more than once */
+	"ports",    "perftest-port", "qps-per-peer", "half-open", "requests-per-second",
+	"sessions", "user",
+};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+enum { OFFER, KEYS = sizeof(keys) / sizeof(keys[0]) };
+
+struct config {
+	struct settings *settings;
+	FILE *file;
+	bool seen[KEYS];
+};
+
+static int find_key(const char *key)
+{
+	for (int i = 0; i < KEYS; i++)
 		if (!strcmp(key, keys[i]))
-			for (const struct xa_option *o = cli_program.options; o->name; o++)
-				if (!strcmp(o->name, key))
-					return o;
-	return NULL;
+			return i;
+	return -1;
+}
+
+static const struct xa_option *option_of(int key)
+{
+	const struct xa_option *option = cli_program.options;
+
+	while (strcmp(option->name, keys[key]) != 0)
+		option++;
+	return option;
 }
 
 static char *trim(char *text)
@@ -41,50 +55,63 @@ static char *trim(char *text)
 }
 
 /* `why` gets what is wrong with a line. */
-static bool take_line(struct settings *settings, char *line, char *why)
+static bool take_line(struct config *config, char *line, char *why)
 {
-	char *key = trim(line), *value = key + strcspn(key, " \t=");
+	char *word = trim(line), *value = word + strcspn(word, " \t=");
 	const struct xa_option *option;
+	int key;
 
-	if (!*key)
+	if (!*word)
 		return true;
 	if (*value)
 		*value++ = '\0';
 	value += strspn(value, " \t=");
-	option = find_option(key);
-	if (!option) {
-		snprintf(why, XA_WHY_LEN, "'%.40s' is no setting; see xatomic-serve(8)", key);
+	key = find_key(word);
+	if (key < 0) {
+		snprintf(why, XA_WHY_LEN, "'%.40s' is no setting; see xatomic-serve(8)", word);
 		return false;
 	}
-	return option->parse(option, value, (char *)settings + option->offset, why);
+	if (key != OFFER && config->seen[key]) {
+		snprintf(why, XA_WHY_LEN, "'%s' is there twice; keep one", word);
+		return false;
+	}
+	config->seen[key] = true;
+	option = option_of(key);
+	return option->parse(option, value, (char *)config->settings + option->offset, why);
 }
 
-static bool read_lines(struct settings *settings, FILE *file, char *why)
+static bool read_lines(struct config *config, char *why)
 {
-	char line[LINE_LEN], what[XA_WHY_LEN] = "";
+	char *line = NULL, what[XA_WHY_LEN] = "";
+	bool good = true;
+	size_t size = 0;
 
-	for (int number = 1; fgets(line, sizeof(line), file); number++) {
-		if (take_line(settings, line, what))
-			continue;
-		snprintf(why, XA_WHY_LEN, "line %d: %.*s", number, XA_WHY_LEN - 24, what);
+	for (int number = 1; good && getline(&line, &size, config->file) >= 0; number++) {
+		good = take_line(config, line, what);
+		if (!good)
+			snprintf(why, XA_WHY_LEN, "line %d: %.*s", number, XA_WHY_LEN - 24, what);
+	}
+	free(line);
+	if (good && !feof(config->file)) {
+		snprintf(why, XA_WHY_LEN, "it cannot be read (%s)", strerror(errno));
 		return false;
 	}
-	return true;
+	return good;
 }
 
 bool cli_parse_config(const struct xa_option *option, const char *text, void *field, char *why)
 {
-	struct settings *settings = (struct settings *)((char *)field - option->offset);
-	FILE *file = fopen(text, "re");
+	struct config config = {.settings = (void *)((char *)field - option->offset),
+				.file = fopen(text, "re")};
 	bool good;
 
-	if (!file) {
+	if (!config.file) {
 		snprintf(why, XA_WHY_LEN, "it cannot be read (%s)", strerror(errno));
 		return false;
 	}
-	settings->config = text;
-	good = read_lines(settings, file, why);
-	fclose(file);
+	config.settings->config = text;
+	good = read_lines(&config, why);
+	fclose(config.file);
 	return good;
 }
 

@@ -156,6 +156,14 @@ const struct cm_offer *cm_policy_find(const struct cm_policy *policy, const stru
 	return NULL;
 }
 
+bool cm_ports_have(const struct cm_ports *ports, uint16_t port)
+{
+	for (size_t i = 0; i < ports->count; i++)
+		if (ports->list[i] == port)
+			return true;
+	return false;
+}
+
 bool cm_ports_parse(struct cm_ports *ports, const char *text, char why[XA_WHY_LEN])
 {
 	char copy[TEXT_LEN], *rest = NULL;
@@ -168,17 +176,11 @@ bool cm_ports_parse(struct cm_ports *ports, const char *text, char why[XA_WHY_LE
 		    ports->count == CM_MAX_PORTS)
 			return refuse(why, "it must be up to 16 ports from 1 to 65535, as 18516 or "
 					   "18516,18517");
+		if (cm_ports_have(ports, port))
+			return refuse(why, "it names a port twice");
 		ports->list[ports->count++] = port;
 	}
 	return ports->count || refuse(why, "it is empty");
-}
-
-bool cm_ports_have(const struct cm_ports *ports, uint16_t port)
-{
-	for (size_t i = 0; i < ports->count; i++)
-		if (ports->list[i] == port)
-			return true;
-	return false;
 }
 
 bool cm_bucket_take(struct cm_bucket *bucket, uint64_t now_ns)

@@ -24,8 +24,9 @@ struct line {
 	uint64_t given; /* bit = index into options */
 	const char *words[MAX_WORDS];
 	int word_count;
-	int command_words; /* how many of the words name the command */
-	char error[512];   /* the first one; empty: none */
+	int command_words;           /* how many of the words name the command */
+	const struct xa_option *way; /* given, and tells which of a command's ways is meant */
+	char error[512];             /* the first one; empty: none */
 };
 
 /* Keeps the first error only: what follows is often but its consequence. */
@@ -236,11 +237,14 @@ static bool given(const struct line *line, int index)
 	return line->given >> index & 1;
 }
 
+/* Commands that can be given in several ways: the way whose first option is there; of several, the last. */
 static void choose_variant(struct line *line)
 {
 	const struct xa_command *command = line->command;
 	struct xa_item item;
 
+	if (!command[1].name || strcmp(command[1].name, command->name) != 0)
+		return;
 	for (; command->name && !strcmp(command->name, line->command->name); command++) {
 		const char *synopsis = command->synopsis;
 
@@ -248,7 +252,7 @@ static void choose_variant(struct line *line)
 		    !given(line, item.index))
 			continue;
 		line->command = command;
-		break;
+		line->way = line->options[item.index];
 	}
 }
 
@@ -289,6 +293,15 @@ static bool store_items(struct line *line, const char *synopsis, int *word, uint
 	return true;
 }
 
+static bool does_not_go(struct line *line, const struct xa_option *option)
+{
+	if (line->way)
+		return wrong(line, "--%s does not go with '%s --%s'; leave one of them out",
+			     option->name, line->command->name, line->way->name);
+	return wrong(line, "--%s does not go with '%s'; leave it out", option->name,
+		     line->command->name);
+}
+
 static bool store_all(struct line *line)
 {
 	int word = line->command_words, globals = 0;
@@ -304,8 +317,7 @@ static bool store_all(struct line *line)
 			     line->words[word]);
 	for (int i = 0; i < line->option_count; i++)
 		if (given(line, i) && !(allowed >> i & 1))
-			return wrong(line, "--%s does not go with '%s'; leave it out",
-				     line->options[i]->name, line->command->name);
+			return does_not_go(line, line->options[i]);
 	return true;
 }
 
