@@ -123,6 +123,12 @@ test_attach() {
 		xatomic attach node1 --netns "$resp" --replay-windows 7
 	refuse "other --unknown-qp" 1 "--unknown-qp pass, not drop" \
 		xatomic attach node1 --netns "$resp" --unknown-qp drop
+	mkdir "$work/other"
+	# shellcheck disable=SC2016
+	refuse "an interface that another instance has" 1 "node1" unshare -m sh -c '
+		"$1" --bpffs "$2" attach node1 --netns "$3"; status=$?
+		! findmnt "$2" >&2 || exit 9
+		exit $status' sh "$build/asan/xatomic" "$work/other" "$resp"
 	refuse "other mode" 1 "native mode already, not generic" \
 		xatomic attach node1 --netns "$resp" --mode generic
 	is "nothing changed" "$(tree)" "$before"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -287,11 +288,23 @@ static int find_interface(const char *ifname, const char *netns, int *home)
 	return -1;
 }
 
+/* Only what is empty goes, and only a file system that nobody has a file of. */
+static void undo_place(const struct xa_place *place, const char *path, int lock, bool mounted)
+{
+	bool empty = lock >= 0 ? !rmdir(path) : access(path, F_OK) != 0;
+
+	if (lock >= 0)
+		close(lock);
+	if (mounted && empty)
+		umount2(place->bpffs, UMOUNT_NOFOLLOW);
+}
+
 int xa_attach(const struct xa_place *place, const struct xa_attach *attach,
 	      struct xa_attached *attached)
 {
 	int home, ifindex, lock = -1, status = -1;
-	char path[PATH_MAX];
+	char path[PATH_MAX] = "";
+	bool mounted;
 
 	memset(attached, 0, sizeof(*attached));
 	if (check_kernel())
@@ -300,16 +313,15 @@ int xa_attach(const struct xa_place *place, const struct xa_attach *attach,
 	if (ifindex < 0)
 		return -1;
 	attached->is_veth = xa_is_veth(attach->ifname);
-	if (!xa_bpffs_mount(place->bpffs, &attached->vanishes) &&
-	    !xa_place_path(place, NULL, NULL, path))
+	if (!xa_bpffs_mount(place->bpffs, &mounted) && !xa_place_path(place, NULL, NULL, path))
 		lock = lock_all(path);
-	if (lock >= 0) {
+	if (lock >= 0)
 		status = attach_to(place, attach, ifindex, attached);
-		/* Only an empty one goes. */
-		if (status)
-			rmdir(path);
+	attached->vanishes = mounted && xa_mounts_vanish();
+	if (status)
+		undo_place(place, path, lock, mounted);
+	else
 		close(lock);
-	}
 	xa_netns_leave(home);
 	return status;
 }

@@ -35,7 +35,7 @@ struct xa_attached {
 	int no_native;     /* why AUTO came to generic, for xa_why_not_attached(), or 0 */
 	bool is_new;       /* the interface was not attached before */
 	bool is_veth;
-	bool vanishes; /* see xa_bpffs_mount() */
+	bool vanishes; /* the bpffs, see xa_mounts_vanish() */
 	struct xa_config config;
 };
 

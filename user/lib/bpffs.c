@@ -32,7 +32,7 @@ static bool same_inode(const struct stat *a, const struct stat *b)
 }
 
 /* As with `ip netns exec`: the parent has another one, and nobody else may be in ours. */
-static bool in_private_mount_namespace(void)
+bool xa_mounts_vanish(void)
 {
 	struct stat own, parents;
 	char path[64];
@@ -83,7 +83,7 @@ static int check_hides_nothing(const char *path, int dir)
 			path, why);
 }
 
-static int mount_here(const char *dir, int fd, bool *vanishes)
+static int mount_here(const char *dir, int fd, bool *mounted)
 {
 	if (check_hides_nothing(dir, fd))
 		return -1;
@@ -95,15 +95,15 @@ static int mount_here(const char *dir, int fd, bool *vanishes)
 		return xa_error("no BPF file system can be mounted on %s (%s); mount one yourself: "
 				"mount -t bpf bpf %s",
 				dir, strerror(errno), dir);
-	*vanishes = in_private_mount_namespace();
+	*mounted = true;
 	return 0;
 }
 
-int xa_bpffs_mount(const char *dir, bool *vanishes)
+int xa_bpffs_mount(const char *dir, bool *mounted)
 {
 	int lock, status = 0;
 
-	*vanishes = false;
+	*mounted = false;
 	if (xa_is_bpffs(dir))
 		return 0;
 	/* Of two that find nothing mounted, the second must not mount over the first. */
@@ -113,7 +113,7 @@ int xa_bpffs_mount(const char *dir, bool *vanishes)
 				  "create the directory or name another with --bpffs",
 				  dir, strerror(errno));
 	else if (!xa_is_bpffs(dir))
-		status = mount_here(dir, lock, vanishes);
+		status = mount_here(dir, lock, mounted);
 	if (lock >= 0)
 		close(lock);
 	return status;

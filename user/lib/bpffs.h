@@ -13,10 +13,13 @@
 bool xa_is_bpffs(const char *dir);
 
 /*
- * Mounts a bpffs on `dir` unless one is there; refuses where that would hide something. *vanishes becomes true when it was mounted in a mount
- * namespace of its own, with which it will go. Returns -1 with xa_error().
+ * Mounts a bpffs on `dir` unless one is there, and tells in *mounted; refuses where that would hide
+ * something. Returns -1 with xa_error().
  */
-int xa_bpffs_mount(const char *dir, bool *vanishes);
+int xa_bpffs_mount(const char *dir, bool *mounted);
+
+/* Is this a mount namespace of its own, with which a mount will go? */
+bool xa_mounts_vanish(void);
 
 /* Makes a directory, mode 0755, unless it is there. Returns -1 with xa_error(). */
 int xa_make_dir(const char *dir);
