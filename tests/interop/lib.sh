@@ -174,11 +174,12 @@ guest_run() { # JOB [ARG...]
 }
 
 # After losses, the requester of rxe in 6.1 now and then neither sends its next requests nor repeats any. To be asked when
-# a client has waited for longer than a repetition takes: one that is not answered goes on repeating or gives up.
+# a client has been ended by its limit: one that is not answered goes on repeating or gives up.
 rxe_fell_silent() {
-	local last
-	last=$(tshark -n -r "$capture" -Y infiniband.bth -T fields -e ip.src -e ipv6.src 2>/dev/null | tail -1 | xargs)
-	[ "$last" = $host_ip4 ] || [ "$last" = $host_ip6 ]
+	local when last
+	read -r when last < <(tshark -n -r "$capture" -Y infiniband.bth -T fields -e frame.time_epoch -e ip.src \
+		-e ipv6.src 2>/dev/null | tail -1)
+	[ "${when%.*}" -le $(($(date +%s) - 5)) ] && { [ "$last" = $host_ip4 ] || [ "$last" = $host_ip6 ]; }
 }
 
 guest_down() {
