@@ -11,29 +11,21 @@
 #ifndef XATOMIC_BPF_LOCK_H
 #define XATOMIC_BPF_LOCK_H
 
+#include "ctl.bpf.h"
 #include "packet.bpf.h"
-#include "qp.bpf.h"
 
 #define LOCK_TRIES 4096
 
-union ctl_word {
-	__u64 word;
-	struct xa_qp_ctl ctl;
-};
-
-static __always_inline bool try_lock(struct xa_qp *qp, struct xa_qp_ctl seen)
+static __always_inline bool try_lock(struct xa_qp *qp, __u64 seen)
 {
-	union ctl_word old = {.ctl = seen}, new = {.ctl = seen};
-
-	if (seen.lock)
+	if (seen & CTL_LOCK)
 		return false;
-	new.ctl.lock = 1;
-	return __sync_val_compare_and_swap((__u64 *)&qp->ctl, old.word, new.word) == old.word;
+	return __sync_val_compare_and_swap((__u64 *)&qp->ctl, seen, seen | CTL_LOCK) == seen;
 }
 
 struct lock_wait {
 	struct xa_qp *qp;
-	struct xa_qp_ctl ctl;
+	__u64 ctl;
 	bool locked;
 };
 
@@ -42,14 +34,14 @@ static long lock_again(__u32 i __attribute__((unused)), void *data)
 	struct lock_wait *wait = data;
 
 	wait->ctl = read_ctl(wait->qp);
-	if (wait->ctl.state != XA_QP_RTR)
+	if (!has_state(wait->ctl, XA_QP_RTR))
 		return 1;
 	wait->locked = try_lock(wait->qp, wait->ctl);
 	return wait->locked;
 }
 
 /* Out of line, with the copy of the control word in memory that bpf_loop() needs. */
-static __noinline bool lock_slowly(struct xa_qp *qp, struct xa_qp_ctl *ctl)
+static __noinline bool lock_slowly(struct xa_qp *qp, __u64 *ctl)
 {
 	struct lock_wait wait = {.qp = qp};
 
@@ -61,12 +53,12 @@ static __noinline bool lock_slowly(struct xa_qp *qp, struct xa_qp_ctl *ctl)
 /* On GO_ON the lock is held and p->ctl is the control word as it was when it was free. */
 static __always_inline enum xa_reason lock_qp(struct packet *p)
 {
-	struct xa_qp_ctl ctl;
+	__u64 ctl;
 
 	if (try_lock(p->qp, p->ctl))
 		return GO_ON;
 	if (!lock_slowly(p->qp, &ctl))
-		return ctl.state == XA_QP_RTR ? XA_REASON_busy : XA_REASON_qp_state;
+		return has_state(ctl, XA_QP_RTR) ? XA_REASON_busy : XA_REASON_qp_state;
 	p->ctl = ctl;
 	return GO_ON;
 }
@@ -74,14 +66,12 @@ static __always_inline enum xa_reason lock_qp(struct packet *p)
 /* Publishes p->ctl, in which lock is 0, with everything written before it. */
 static __always_inline void unlock_qp(const struct packet *p)
 {
-	union ctl_word next = {.ctl = p->ctl};
-
 #ifdef __TARGET_ARCH_x86
 	/* A store is a release there. */
 	asm volatile("" ::: "memory");
-	*(volatile __u64 *)&p->qp->ctl = next.word;
+	*(volatile __u64 *)&p->qp->ctl = p->ctl;
 #else
-	__sync_lock_test_and_set((__u64 *)&p->qp->ctl, next.word);
+	__sync_lock_test_and_set((__u64 *)&p->qp->ctl, p->ctl);
 #endif
 }
 

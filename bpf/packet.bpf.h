@@ -31,10 +31,10 @@ struct packet {
 	struct udphdr *udp;
 	struct xa_bth *bth;
 	struct xa_qp *qp;
-	struct xa_qp_ctl ctl; /* as seen before the lock, then as it shall be after it */
-	__u32 l2_len;         /* Ethernet and VLAN tags, bytes */
-	__u32 roce_len;       /* BTH to ICRC, bytes, as the UDP header has it */
-	__u32 varying_crc;    /* ICRC of what differs from the QP's prefix, same in the reply */
+	__u64 ctl;         /* control word as seen before the lock, then as it shall be after it */
+	__u32 l2_len;      /* Ethernet and VLAN tags, bytes */
+	__u32 roce_len;    /* BTH to ICRC, bytes, as the UDP header has it */
+	__u32 varying_crc; /* ICRC of what differs from the QP's prefix, same in the reply */
 	__u32 psn;
 	enum xa_family family;
 	enum xa_class class;
@@ -50,6 +50,20 @@ struct answer {
 	__u32 msn;
 	__u8 syndrome;
 };
+
+static __always_inline enum xa_syndrome nak_syndrome(enum xa_reason reason)
+{
+	switch (reason) {
+	case XA_REASON_sequence:
+		return XA_SYN_NAK_SEQUENCE;
+	case XA_REASON_opcode:
+	case XA_REASON_qp_access:
+	case XA_REASON_alignment:
+		return XA_SYN_NAK_INV_REQ;
+	default:
+		return XA_SYN_NAK_REM_ACCESS;
+	}
+}
 
 /* Packet fields are not aligned and packed structs would be read byte by byte. */
 static __always_inline __u16 load_be16(const void *p)

@@ -7,26 +7,10 @@
 #define XATOMIC_BPF_PSN_H
 
 #include "access.bpf.h"
+#include "ctl.bpf.h"
 #include "execute.bpf.h"
 #include "packet.bpf.h"
 #include "replay.bpf.h"
-
-static __always_inline enum xa_syndrome syndrome_of(enum xa_reason reason)
-{
-	switch (reason) {
-	case XA_REASON_executed:
-	case XA_REASON_replayed:
-		return XA_SYN_ACK_UNLIMITED;
-	case XA_REASON_sequence:
-		return XA_SYN_NAK_SEQUENCE;
-	case XA_REASON_opcode:
-	case XA_REASON_qp_access:
-	case XA_REASON_alignment:
-		return XA_SYN_NAK_INV_REQ;
-	default:
-		return XA_SYN_NAK_REM_ACCESS;
-	}
-}
 
 static __always_inline void remember_nak(const struct packet *p, enum xa_reason reason)
 {
@@ -41,14 +25,13 @@ static __always_inline void remember_nak(const struct packet *p, enum xa_reason 
 }
 
 /* One sequence NAK, with the expected PSN, until that PSN arrives (rxe check_psn). */
-static __always_inline enum xa_reason ahead(struct packet *p, struct answer *a)
+static __always_inline enum xa_reason ahead(struct packet *p)
 {
-	if (p->ctl.nak_sent)
+	if (p->ctl & CTL_NAK_SENT)
 		return XA_REASON_ahead;
-	p->ctl.nak_sent = 1;
+	p->ctl |= CTL_NAK_SENT;
 	p->qp->sequence_naks++;
 	remember_nak(p, XA_REASON_sequence);
-	a->psn = p->ctl.epsn;
 	return XA_REASON_sequence;
 }
 
@@ -67,7 +50,7 @@ static __always_inline enum xa_reason duplicate(struct packet *p, struct answer 
 /* The refused request is not counted in the MSN and does not advance the PSN. */
 static __always_inline enum xa_reason refuse(struct packet *p, enum xa_reason reason)
 {
-	p->ctl.state = XA_QP_ERR;
+	p->ctl = with_state(p->ctl, XA_QP_ERR);
 	p->qp->fatal_naks++;
 	remember_nak(p, reason);
 	return reason;
@@ -79,7 +62,7 @@ static __always_inline enum xa_reason expected(struct packet *p, struct answer *
 	struct xa_saved *slot;
 	__u64 *word;
 
-	p->ctl.nak_sent = 0;
+	p->ctl &= ~CTL_NAK_SENT;
 	reason = check_access(p, &word);
 	if (reason != GO_ON)
 		return refuse(p, reason);
@@ -88,27 +71,23 @@ static __always_inline enum xa_reason expected(struct packet *p, struct answer *
 		return XA_REASON_busy;
 	a->original = execute(p, word);
 	save(slot, p, a->original);
-	p->ctl.epsn = xa_psn_add(p->ctl.epsn, 1);
-	p->qp->msn = xa_psn_add(p->qp->msn, 1);
+	p->ctl = with_next_psn(p->ctl);
+	a->msn = xa_psn_add(a->msn, 1);
+	p->qp->msn = a->msn;
 	return XA_REASON_executed;
 }
 
 static __always_inline enum xa_reason take_request(struct packet *p, struct answer *a)
 {
-	__s32 distance = xa_psn_diff(p->psn, p->ctl.epsn);
-	enum xa_reason reason;
+	__s32 distance = xa_psn_diff(p->psn, expected_psn(p->ctl));
 
 	p->qp->requests++;
-	a->psn = p->psn;
-	if (distance > 0)
-		reason = ahead(p, a);
-	else if (distance < 0)
-		reason = duplicate(p, a);
-	else
-		reason = expected(p, a);
 	a->msn = p->qp->msn;
-	a->syndrome = syndrome_of(reason);
-	return reason;
+	if (distance > 0)
+		return ahead(p);
+	if (distance < 0)
+		return duplicate(p, a);
+	return expected(p, a);
 }
 
 #endif

@@ -5,18 +5,9 @@
 #ifndef XATOMIC_BPF_QP_H
 #define XATOMIC_BPF_QP_H
 
+#include "ctl.bpf.h"
 #include "maps.bpf.h"
 #include "packet.bpf.h"
-
-static __always_inline struct xa_qp_ctl read_ctl(const struct xa_qp *qp)
-{
-	union {
-		__u64 word;
-		struct xa_qp_ctl ctl;
-	} seen = {.word = *(const volatile __u64 *)&qp->ctl};
-
-	return seen.ctl;
-}
 
 static __always_inline enum xa_reason find_qp(struct packet *p)
 {
@@ -31,7 +22,7 @@ static __always_inline enum xa_reason find_qp(struct packet *p)
 	if (!p->qp || p->qp->qpn != qpn)
 		return XA_REASON_unknown_qp;
 	p->ctl = read_ctl(p->qp);
-	if (p->ctl.state == XA_QP_RESET)
+	if (has_state(p->ctl, XA_QP_RESET))
 		return XA_REASON_unknown_qp;
 	return GO_ON;
 }
@@ -81,6 +72,8 @@ static __always_inline void classify(struct packet *p)
 
 static __always_inline enum xa_reason check_transport(const struct packet *p)
 {
+	if (p->is_atomic)
+		return GO_ON;
 	if (p->opcode == XA_OP_CNP)
 		return XA_REASON_cnp;
 	if (p->opcode & XA_TRANSPORT_MASK)
@@ -92,7 +85,7 @@ static __always_inline enum xa_reason check_transport(const struct packet *p)
 
 static __always_inline enum xa_reason check_connection(const struct packet *p)
 {
-	if (p->ctl.state != XA_QP_RTR)
+	if (!has_state(p->ctl, XA_QP_RTR))
 		return XA_REASON_qp_state;
 	if (!same_address(p, p->qp->peer, source(p)))
 		return XA_REASON_peer;

@@ -6,12 +6,14 @@
 #ifndef XATOMIC_BPF_REPLY_H
 #define XATOMIC_BPF_REPLY_H
 
+#include "ctl.bpf.h"
 #include "icrc.bpf.h"
 #include "packet.bpf.h"
 
-#define REPLY_TTL 64 /* fresh: the request's was counted down on its way */
-#define ECN_MASK  0x03
-#define ECN_CE    0x03
+#define REPLY_TTL   64 /* fresh: the request's was counted down on its way */
+#define L2_LEN_MASK 31 /* says nothing new but to the verifier */
+#define ECN_MASK    0x03
+#define ECN_CE      0x03
 
 /* Congestion was met by the request, not by the reply. */
 static __always_inline __u8 clear_ce(__u8 tos)
@@ -125,7 +127,7 @@ static __always_inline int reply_as(struct xdp_md *ctx, const struct packet *p,
 	if (!resize(ctx, p, ip_len, roce_len))
 		return XDP_ABORTED;
 	data = (void *)(long)ctx->data;
-	l3 = data + p->l2_len;
+	l3 = data + (p->l2_len & L2_LEN_MASK);
 	if (data + ETH_HLEN > (void *)(long)ctx->data_end ||
 	    l3 + ip_len + udp_len > (void *)(long)ctx->data_end)
 		return XDP_ABORTED;
@@ -139,15 +141,29 @@ static __always_inline int reply_as(struct xdp_md *ctx, const struct packet *p,
 	return XDP_TX;
 }
 
-static __always_inline int reply(struct xdp_md *ctx, const struct packet *p, const struct answer *a)
+static __always_inline int reply(struct xdp_md *ctx, const struct packet *p, const struct answer *a,
+				 bool ack)
 {
-	bool ack = a->syndrome == XA_SYN_ACK_UNLIMITED;
-
 	if (p->family == XA_IPV4)
-		return ack ? reply_as(ctx, p, a, sizeof(struct iphdr), true)
-			   : reply_as(ctx, p, a, sizeof(struct iphdr), false);
-	return ack ? reply_as(ctx, p, a, sizeof(struct ipv6hdr), true)
-		   : reply_as(ctx, p, a, sizeof(struct ipv6hdr), false);
+		return reply_as(ctx, p, a, sizeof(struct iphdr), ack);
+	return reply_as(ctx, p, a, sizeof(struct ipv6hdr), ack);
+}
+
+/* Of an atomic, executed now or before. */
+static __always_inline int reply_ack(struct xdp_md *ctx, const struct packet *p, struct answer *a)
+{
+	a->psn = p->psn;
+	a->syndrome = XA_SYN_ACK_UNLIMITED;
+	return reply(ctx, p, a, true);
+}
+
+/* A sequence NAK asks for the expected PSN; any other is the answer to the packet's own. */
+static __always_inline int reply_nak(struct xdp_md *ctx, const struct packet *p, struct answer *a,
+				     enum xa_reason reason)
+{
+	a->psn = reason == XA_REASON_sequence ? expected_psn(p->ctl) : p->psn;
+	a->syndrome = nak_syndrome(reason);
+	return reply(ctx, p, a, false);
 }
 
 #endif

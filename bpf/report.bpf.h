@@ -18,24 +18,26 @@ static __always_inline void count(enum xa_class class, enum xa_reason reason)
 		((__u64 *)all)[index]++;
 }
 
-/* IBA C9-222.1.1: an affiliated asynchronous error. A full ring loses the event, not the packet. */
-static __always_inline void announce_error(const struct packet *p, enum xa_reason reason,
-					   const struct answer *a)
+/*
+ * IBA C9-222.1.1: an affiliated asynchronous error. The NAK that led to it is the QP's last one, as it takes no more
+ * packets. A full ring loses the event, not the packet.
+ */
+static __always_inline void announce_error(const struct xa_qp *qp)
 {
 	struct xa_event *event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
-	bool atomic = p->is_atomic;
+	const struct xa_nak *nak = &qp->last_nak;
 
 	if (!event)
 		return;
 	event->time_ns = bpf_ktime_get_ns();
-	event->type =
-		a->syndrome == XA_SYN_NAK_REM_ACCESS ? XA_EVENT_QP_ACCESS_ERR : XA_EVENT_QP_REQ_ERR;
-	event->reason = reason;
-	event->lqpn = p->qp->qpn;
-	event->psn = p->psn;
-	event->va = atomic ? load_be64(&atmeth(p)->va) : 0;
-	event->rkey = atomic ? load_be32(&atmeth(p)->rkey) : 0;
-	event->opcode = p->opcode;
+	event->type = nak_syndrome(nak->reason) == XA_SYN_NAK_REM_ACCESS ? XA_EVENT_QP_ACCESS_ERR
+									 : XA_EVENT_QP_REQ_ERR;
+	event->reason = nak->reason;
+	event->lqpn = qp->qpn;
+	event->psn = nak->psn;
+	event->va = nak->va;
+	event->rkey = nak->rkey;
+	event->opcode = nak->opcode;
 	bpf_ringbuf_submit(event, 0);
 }
 

@@ -19,7 +19,12 @@
 #include "reply.bpf.h"
 #include "report.bpf.h"
 
-/* The reasons that are answered come first in XA_REASONS, fatal NAKs last among them. */
+/* In XA_REASONS come first the acknowledged ones, then the others that are answered, fatal ones last. */
+static __always_inline bool is_acknowledged(enum xa_reason reason)
+{
+	return reason <= XA_REASON_replayed;
+}
+
 static __always_inline bool is_answered(enum xa_reason reason)
 {
 	return reason <= XA_REASON_alignment;
@@ -52,8 +57,6 @@ static __always_inline enum xa_reason serve(struct packet *p, struct answer *a)
 		return reason;
 	reason = take_request(p, a);
 	unlock_qp(p);
-	if (is_fatal(reason))
-		announce_error(p, reason, a);
 	return reason;
 }
 
@@ -73,6 +76,36 @@ static __noinline int turn_away(enum xa_class class, enum xa_reason reason)
 	}
 }
 
+/* Out of line for the same reason. */
+static __noinline int send_nak(struct xdp_md *ctx, const struct packet *p, enum xa_reason reason,
+			       __u32 msn)
+{
+	struct answer a = {.msn = msn};
+
+	if (is_fatal(reason))
+		announce_error(p->qp);
+	count(p->class, reason);
+	return reply_nak(ctx, p, &a, reason);
+}
+
+/* With a copy of what a NAK needs of the packet, so that the packet itself need not be in memory. */
+static __always_inline int refuse_with_nak(struct xdp_md *ctx, const struct packet *p,
+					   enum xa_reason reason, __u32 msn)
+{
+	struct packet copy = {
+		.qp = p->qp,
+		.ctl = p->ctl,
+		.l2_len = p->l2_len,
+		.varying_crc = p->varying_crc,
+		.psn = p->psn,
+		.family = p->family,
+		.class = p->class,
+		.bth_flags = p->bth_flags,
+	};
+
+	return send_nak(ctx, &copy, reason, msn);
+}
+
 SEC("xdp")
 int xatomic_rx(struct xdp_md *ctx)
 {
@@ -89,10 +122,13 @@ int xatomic_rx(struct xdp_md *ctx)
 		return turn_away(p.class, reason);
 	}
 	reason = serve(&p, &a);
+	if (is_acknowledged(reason)) {
+		count(p.class, reason);
+		return reply_ack(ctx, &p, &a);
+	}
 	if (!is_answered(reason))
 		return turn_away(p.class, reason);
-	count(p.class, reason);
-	return reply(ctx, &p, &a);
+	return refuse_with_nak(ctx, &p, reason, a.msn);
 }
 
 char _license[] SEC("license") = "Dual BSD/GPL";
