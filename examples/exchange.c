@@ -78,14 +78,9 @@ static uint64_t member(struct json_object *object, const char *key)
 }
 
 /* IPv4 addresses are mapped into GIDs, as ::ffff:192.0.2.1. */
-static bool is_ipv4(const union ibv_gid *gid)
-{
-	return IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid->raw);
-}
-
 static void gid_to_text(const union ibv_gid *gid, char *text)
 {
-	if (is_ipv4(gid))
+	if (IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)gid->raw))
 		inet_ntop(AF_INET, gid->raw + 12, text, INET6_ADDRSTRLEN);
 	else
 		inet_ntop(AF_INET6, gid->raw, text, INET6_ADDRSTRLEN);
