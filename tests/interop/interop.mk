@@ -20,6 +20,10 @@ $(BUILD)/interop/%: tests/interop/clients/%.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $< -lrdmacm -libverbs -o $@
 
+$(BUILD)/interop/tsc_khz: tests/interop/guest/tsc_khz.c
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $< -o $@
+
 interop: deps
 	$(Q)$(MAKE) --no-print-directory interop-prepare
 	$(Q)$(MAKE) --no-print-directory interop-run
@@ -27,7 +31,8 @@ interop: deps
 interop-prepare:
 	$(Q)BUILD=$(BUILD) tests/interop/prepare.sh
 
-interop-build: all $(BUILD)/asan/xatomic $(BUILD)/asan/xatomic-req $(BUILD)/interop/model.so $(INTEROP_BIN)
+interop-build: all $(BUILD)/asan/xatomic $(BUILD)/asan/xatomic-req $(BUILD)/interop/model.so $(BUILD)/interop/tsc_khz \
+	       $(INTEROP_BIN)
 
 interop-run: interop-build
 	$(Q)BUILD=$(BUILD) tests/run-suites.sh $(or $(SUITES),$(wildcard tests/interop/round_*.sh))
