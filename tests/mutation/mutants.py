@@ -104,10 +104,10 @@ NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)(?=(?:u|ull)?\b)")
 
 # Races and look-ups that no rule above would think of.
 BY_HAND = [
-    ("lock.bpf.h", "__sync_val_compare_and_swap((__u64 *)&qp->ctl, old.word, new.word) == old.word",
-     "((*(volatile __u64 *)&qp->ctl = new.word), true)"),
-    ("lock.bpf.h", "__sync_val_compare_and_swap((__u64 *)&qp->ctl, old.word, new.word) == old.word",
-     "(*(volatile __u64 *)&qp->ctl == old.word && ((*(volatile __u64 *)&qp->ctl = new.word), true))"),
+    ("lock.bpf.h", "__sync_val_compare_and_swap((__u64 *)&qp->ctl, seen, seen | CTL_LOCK) == seen",
+     "((*(volatile __u64 *)&qp->ctl = seen | CTL_LOCK), true)"),
+    ("lock.bpf.h", "__sync_val_compare_and_swap((__u64 *)&qp->ctl, seen, seen | CTL_LOCK) == seen",
+     "(*(volatile __u64 *)&qp->ctl == seen && ((*(volatile __u64 *)&qp->ctl = seen | CTL_LOCK), true))"),
     ("execute.bpf.h", "__sync_fetch_and_add(word, swap_add)",
      "({ __u64 was = *(volatile __u64 *)word; *(volatile __u64 *)word = was + swap_add; was; })"),
     ("execute.bpf.h", "__sync_val_compare_and_swap(word, load_be64(&atmeth(p)->compare), swap_add)",
