@@ -83,9 +83,19 @@ xdp_on() {
 	xatomic attach node1 --netns "$resp" 2>/dev/null >/dev/null
 }
 
+node_gro() { nsenter --net="/run/netns/$node" ethtool -K eth0 gro "$1"; }
+
+# AF_XDP brings a program of its own for the node's interface, where xdp_on() has put XDP_PASS. With GRO, which
+# redirected frames do not meet, a veth keeps its NAPI thread while it has no program.
+node_for_af_xdp() {
+	node_gro on
+	ip -n "$node" link set dev eth0 xdpdrv off
+}
+
 # No XDP program on either end, as one would have without xatomic: a veth is faster for sockets then.
 xdp_off() {
 	xatomic detach node1 --netns "$resp" >/dev/null
+	node_gro off
 	ip -n "$node" link set dev eth0 xdpdrv off
 }
 
@@ -131,34 +141,34 @@ perf_json() {
 		p50_us: .t_typical, p99_us: .t_99, p999_us: ."t_99.9"}'
 }
 
-requester() { # IN-FLIGHT
-	local mode=(-o "$1")
+requester() { # TRANSPORT IN-FLIGHT
+	local transport=$1 mode=(-o "$2")
+	shift
 	[ "$1" -gt 1 ] || mode=(--lat)
 	taskset -c 0 "$build/xatomic-req" -j perf --dev eth0 --netns "$node" --peer $server --lqpn $rqpn \
-		--rqpn "$lqpn" --sq-psn 0 --rkey "$rkey" --addr 0 --op fadd "${mode[@]}" -D "$seconds" | perf_json
+		--rqpn "$lqpn" --sq-psn 0 --rkey "$rkey" --addr 0 --op fadd --transport "$transport" \
+		"${mode[@]}" -D "$seconds" >"$work/perf"
+	[ "$(jq -r .transport "$work/perf")" = "$transport" ] || die "xatomic-req has not used $transport"
+	perf_json <"$work/perf"
 }
 
-requester_row() { # NAME IN-FLIGHT
+requester_row() { # NAME TRANSPORT IN-FLIGHT
 	xatomic qp reset "$lqpn" --rq-psn 0 >/dev/null
 	xatomic mr set counter 0 0
-	measured "$1" requester "$2"
+	measured "$1" requester "$2" "$3"
 	check "$1" "$(operations)" "$(xatomic -j mr dump counter | jq '.words[0]')"
 }
 
-xatomic_rows() {
+xatomic_rows() { # WHERE: what the names say of where the responder runs
 	local n
-	xdp_on
 	for n in 1 16 64; do
-		requester_row "xatomic-req, veth as it is, $n in flight" $n
-		xatomic_row "xatomic by UDP socket, veth as it is, $n in flight" $n
+		requester_row "xatomic-req, $1, $n in flight" af_packet $n
+		xatomic_row "xatomic by UDP socket, $1, $n in flight" $n
 	done
-	threaded
+	node_for_af_xdp
 	for n in 1 16 64; do
-		requester_row "xatomic-req, own CPU, $n in flight" $n
-		xatomic_row "xatomic by UDP socket, own CPU, $n in flight" $n
+		requester_row "xatomic-req, AF_XDP, $1, $n in flight" af_xdp $n
 	done
-	unthreaded
-	xdp_off
 }
 
 udp_row() { # NAME IN-FLIGHT [--busy]
@@ -273,7 +283,14 @@ lqpn=$(xatomic -j qp add --peer $client --local $server --rqpn $rqpn --rq-psn 0 
 xdp_off
 start_servers
 for ((round = 0; round < rounds; round++)); do
-	xatomic_rows
+	xdp_on
+	xatomic_rows "veth as it is"
+	xdp_off
+	xdp_on
+	threaded
+	xatomic_rows "own CPU"
+	unthreaded
+	xdp_off
 	udp_rows
 	redis_rows
 	memcached_rows

@@ -191,14 +191,14 @@ plot_alternatives() {
 		.value.value.p50_us, .value.value.p99_us, .value.value.p999_us,
 		(if .value.value.name | startswith("xatomic") then 2056104 else 10134961 end)] | @tsv' \
 		"$out/alternatives.json" >"$work/alternatives"
-	local bars="set terminal svg size 940,760 dynamic font 'Helvetica,14' background 'white'
+	local bars="set terminal svg size 940,900 dynamic noenhanced font 'Helvetica,14' background 'white'
 		set output OUT
 		set style fill solid 1.0 noborder
 		unset grid
 		set grid xtics lc rgb '#e0e0e0' lt 1
 		set logscale x 10
 		set yrange [-0.7:*]
-		set lmargin 50"
+		set lmargin 44"
 	plot alternatives "${bars/OUT/\"$out/alternatives.svg\"}
 		set title 'Client and server on a CPU each'
 		set xlabel 'operations a second (logarithmic)'
@@ -209,7 +209,7 @@ plot_alternatives() {
 	plot alternatives-latency "${bars/OUT/\"$out/alternatives-latency.svg\"}
 		set title 'Latency of an operation'
 		set xlabel 'microseconds (logarithmic)'
-		set format x '%.0f'
+		set format x '%.0s%c'
 		plot '$work/alternatives' using 4:1:ytic(2) with points pt 7 ps 0.9 lc rgb xatomic_color title 'p50', \
 			'' using 5:1 with points pt 5 ps 0.8 lc rgb accent title 'p99', \
 			'' using 6:1 with points pt 9 ps 0.9 lc rgb echo_color title 'p99.9'"
