@@ -22,10 +22,14 @@ declare -A seen
 count() { grep -cE "$1" "$2"; }
 
 for suite in "${suites[@]}"; do
-	if [ ! -x "$suite" ] || [ -n "${seen[$suite]:-}" ]; then
+	[ -z "${seen[$suite]:-}" ] || continue
+	seen[$suite]=1
+	if [ ! -x "$suite" ] || [ -d "$suite" ]; then
+		[ $# -gt 0 ] || continue
+		echo "$suite is no suite; those of 'make check' are $BUILD/tests/test_* and tests/*/test_*.sh"
+		failed=$((failed + 1))
 		continue
 	fi
-	seen[$suite]=1
 	log=$logs/$(basename "$suite").log
 	begin=$SECONDS
 	"$suite" >"$log" 2>&1 </dev/null

@@ -88,6 +88,8 @@ refusals() {
 		connect 1 10.77.1.1 fadd --mr second --add 1
 	is "a region by its name" "$(connect 2 10.77.2.1 fadd --mr second --add 5)" 0
 	is "no queue pair was made" "$(qp_count)" 0
+	refused_with "a refused access" "IBV_WC_REM_ACCESS_ERR.* 'xatomic stat' at the responder counts the reason" \
+		connect 1 10.77.1.1 fadd --rkey 1 --add 1
 	at_least "the operator learns of it" "$(events refused)" 3
 }
 

@@ -227,12 +227,24 @@ static void test_config_faults(void **state)
 
 static void test_config_that_cannot_be_read(void **state)
 {
+	static const struct {
+		const char *path, *why;
+	} rows[] = {
+		{"/tmp", "it cannot be read (Is a directory)"},
+		{"/tmp/none/conf", "it cannot be read (No such file or directory)"},
+		{"/dev/zero", "it is longer than 1048576 bytes"},
+		{"/bin/true", "it is no text"},
+	};
 	struct settings settings;
+	char line[64];
 
 	(void)state;
-	cli_defaults(&settings);
-	assert_int_equal(read_line(&cli_program, &settings, "serve --config /tmp"), XA_EXIT_USAGE);
-	assert_non_null(strstr(captured_err, "it cannot be read (Is a directory)"));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		snprintf(line, sizeof(line), "serve --config %s", rows[i].path);
+		cli_defaults(&settings);
+		assert_int_equal(read_line(&cli_program, &settings, line), XA_EXIT_USAGE);
+		assert_non_null(strstr(captured_err, rows[i].why));
+	}
 }
 
 static void test_long_comment(void **state)

@@ -17,11 +17,11 @@ static const char *const keys[] = {
 	"sessions", "user",
 };
 
+enum { MAX_LEN = 1 << 20 };
 enum { OFFER, KEYS = sizeof(keys) / sizeof(keys[0]) };
 
 struct config {
 	struct settings *settings;
-	FILE *file;
 	bool seen[KEYS];
 };
 
@@ -80,38 +80,54 @@ static bool take_line(struct config *config, char *line, char *why)
 	return option->parse(option, value, (char *)config->settings + option->offset, why);
 }
 
-static bool read_lines(struct config *config, char *why)
+static bool take_lines(struct config *config, char *text, char *why)
 {
-	char *line = NULL, what[XA_WHY_LEN] = "";
-	bool good = true;
-	size_t size = 0;
+	char what[XA_WHY_LEN] = "", *line;
 
-	for (int number = 1; good && getline(&line, &size, config->file) >= 0; number++) {
-		good = take_line(config, line, what);
-		if (!good)
-			snprintf(why, XA_WHY_LEN, "line %d: %.*s", number, XA_WHY_LEN - 24, what);
-	}
-	free(line);
-	if (good && !feof(config->file)) {
-		snprintf(why, XA_WHY_LEN, "it cannot be read (%s)", strerror(errno));
+	for (int number = 1; (line = strsep(&text, "\n")); number++) {
+		if (take_line(config, line, what))
+			continue;
+		snprintf(why, XA_WHY_LEN, "line %d: %.*s", number, XA_WHY_LEN - 24, what);
 		return false;
 	}
-	return good;
+	return true;
+}
+
+/* Not a line at a time, as a file without an end may be one line. */
+static bool read_text(const char *path, char *text, char *why)
+{
+	FILE *file = fopen(path, "re");
+	size_t length = file ? fread(text, 1, MAX_LEN + 1, file) : 0;
+	bool good = file && !ferror(file);
+
+	if (!good)
+		snprintf(why, XA_WHY_LEN, "it cannot be read (%s)", strerror(errno));
+	else if (length > MAX_LEN)
+		snprintf(why, XA_WHY_LEN, "it is longer than %d bytes", MAX_LEN);
+	if (file)
+		fclose(file);
+	if (!good || length > MAX_LEN)
+		return false;
+	text[length] = '\0';
+	if (strlen(text) == length)
+		return true;
+	snprintf(why, XA_WHY_LEN, "it is no text, as it has a byte 0");
+	return false;
 }
 
 bool cli_parse_config(const struct xa_option *option, const char *text, void *field, char *why)
 {
-	struct config config = {.settings = (void *)((char *)field - option->offset),
-				.file = fopen(text, "re")};
+	struct config config = {.settings = (void *)((char *)field - option->offset)};
+	char *lines = malloc(MAX_LEN + 1);
 	bool good;
 
-	if (!config.file) {
-		snprintf(why, XA_WHY_LEN, "it cannot be read (%s)", strerror(errno));
+	if (!lines) {
+		snprintf(why, XA_WHY_LEN, "there is no memory to read it");
 		return false;
 	}
 	config.settings->config = text;
-	good = read_lines(&config, why);
-	fclose(config.file);
+	good = read_text(text, lines, why) && take_lines(&config, lines, why);
+	free(lines);
 	return good;
 }
 

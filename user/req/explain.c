@@ -56,6 +56,12 @@ void req_explain(const struct req_settings *settings, const struct req_target *t
 {
 	if (wc->status == XATOMIC_WC_RETRY_EXC_ERR)
 		explain_silence(settings, target, qp, text);
+	else if (settings->connect)
+		/* The queue pair goes with the connection, so there is nothing left to look at or revive. */
+		snprintf(text, REQ_SENTENCE_LEN,
+			 "%s; 'xatomic stat' at the responder counts the reason, 'xatomic monitor' "
+			 "shows the next one",
+			 explain_refusal(wc->status));
 	else
 		snprintf(text, REQ_SENTENCE_LEN,
 			 "%s; 'xatomic qp show %" PRIu32
