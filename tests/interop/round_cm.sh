@@ -286,6 +286,7 @@ misaligned() {
 	is "no multiple of 8: the client's queue pair" "$(ask state)" "$qp_error"
 	is "no multiple of 8: ours" "$(last_nak)" "ERR 1 alignment $psn"
 	is "no multiple of 8: no word has changed" "$(word words 0)" "$before"
+	xatomic qp del "$lqpn"
 }
 
 packets_sent() { in_guest cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }
@@ -315,6 +316,8 @@ part_verbs() {
 	misaligned
 	verbs_connect 14 || fail "a good one at last: connected"
 	is "a good one at last" "$(ask fetch_add "${good[@]}" 1) $(ask wait)" "ok 0 success $before"
+	xatomic qp del "$lqpn"
+	is "no queue pair is left" "$(qp_count)" 0
 }
 
 rkey_of() { xatomic --json mr show "$1" | jq .rkey; }
