@@ -30,9 +30,10 @@ static __always_inline bool is_answered(enum xa_reason reason)
 	return reason <= XA_REASON_alignment;
 }
 
+/* Of those that are answered. */
 static __always_inline bool is_fatal(enum xa_reason reason)
 {
-	return reason > XA_REASON_sequence && reason <= XA_REASON_alignment;
+	return reason > XA_REASON_sequence;
 }
 
 /* Everything that a packet must pass before it may change anything. */
