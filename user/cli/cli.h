@@ -145,7 +145,7 @@ bool cli_may_be_local(const struct xa_interfaces *interfaces, const struct xa_ip
 
 /*
  * Waits until a number of milliseconds has gone by (-1: for ever) or `fd` is readable (-1: no such). Returns
- * false once SIGINT or SIGTERM has come, which cli_catch_signals() must have been called for before.
+ * false once SIGINT, SIGTERM or SIGHUP has come, which cli_catch_signals() must have been called for before.
  */
 bool cli_wait(int signals, int fd, int timeout_ms);
 int cli_catch_signals(void);

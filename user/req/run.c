@@ -152,6 +152,10 @@ static int report(const struct run *run, int error, uint64_t ns)
 			       xatomic_wc_status_str(run->failure.status), run->failure.psn,
 			       run->succeeded, count, text, counters);
 	}
+	if (run->done < count)
+		return xa_fail("interrupted after %" PRIu64 " of %" PRIu64 " operations; %" PRIu64
+			       " more were under way, and each may have been executed or not%s",
+			       run->succeeded, count, run->posted - run->done, counters);
 	if (run->settings->global.verbose)
 		xa_warn("%" PRIu64 " operations done%s", run->succeeded, counters);
 	return XA_EXIT_DONE;
@@ -189,7 +193,7 @@ static int run_connected(struct run *run)
 	status = run_on_target(run);
 	if (!cm_hang_up(&call) && !status)
 		xa_warn("the server did not confirm the end of the connection");
-	return interrupted ? XA_EXIT_FAILED : status;
+	return status;
 }
 
 static int run_operation(struct run *run)
