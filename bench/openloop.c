@@ -310,6 +310,7 @@ static bool wanted(const char *name)
 static int measure_all(struct rig *rig, json_object *results)
 {
 	static struct row_result result;
+	double faa = 0;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		if (!wanted(rows[i].name))
@@ -318,10 +319,24 @@ static int measure_all(struct rig *rig, json_object *results)
 			return -1;
 		print_row(rows[i].name, &result);
 		json_object_array_add(results, json_row(&rows[i], &result));
+		if (!strcmp(rows[i].name, "faa"))
+			faa = ratio(result.cells[ROUTE_DIRECT], 0);
 	}
-	if (options.quick)
-		printf("faa/echo %.3f\n", ratio(result.cells[ROUTE_DIRECT], 0));
+	if (options.quick && faa > 0)
+		printf("faa/echo %.3f\n", faa);
 	return 0;
+}
+
+/* Each name in the list is that of a row. */
+static bool rows_exist(void)
+{
+	size_t named = options.only ? 1 : 0, found = 0;
+
+	for (const char *at = options.only; at && *at; at++)
+		named += *at == ',';
+	for (size_t i = 0; options.only && i < sizeof(rows) / sizeof(rows[0]); i++)
+		found += wanted(rows[i].name);
+	return found == named;
 }
 
 static int usage(void)
@@ -373,7 +388,9 @@ static int parse(int argc, char **argv)
 			return -1;
 		}
 	}
-	return optind == argc && options.rounds > 0 && options.rounds <= ROUNDS_MAX ? 0 : -1;
+	return optind == argc && options.rounds > 0 && options.rounds <= ROUNDS_MAX && rows_exist()
+		       ? 0
+		       : -1;
 }
 
 static int measure_and_write(struct rig *rig)

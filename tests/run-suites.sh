@@ -3,7 +3,7 @@
 #
 # Runs test suites and sums them up. A suite is an executable that prints TAP: "ok N - name",
 # "not ok N - name", "ok N - name # SKIP why". A suite that exits non-zero without a "not ok", or that
-# prints no result at all, counts as one failure: it died.
+# prints other than the number of results that its plan says ("1..N"), counts as one failure: it died.
 #
 # Usage: BUILD=DIR tests/run-suites.sh [SUITE...]   (default: all)
 set -u
@@ -37,10 +37,12 @@ for suite in "${suites[@]}"; do
 	bad=$(count '^not ok' "$log")
 	skip=$(count '^ok .*# SKIP' "$log")
 	good=$(($(count '^ok' "$log") - skip))
+	plan=$(sed -nE 's/^1\.\.([0-9]+).*/\1/p' "$log" | tail -1)
 	note=
-	if [ $((bad + skip + good)) -eq 0 ] || { [ $status -ne 0 ] && [ "$bad" -eq 0 ]; }; then
+	if [ $((bad + skip + good)) -ne "${plan:-0}" ] || [ "${plan:-0}" -eq 0 ] ||
+		{ [ $status -ne 0 ] && [ "$bad" -eq 0 ]; }; then
 		bad=$((bad + 1))
-		note=" (exit status $status)"
+		note=" (exit status $status, ${plan:-no} results planned)"
 	fi
 	printf '%-44s %5d passed %3d failed %3d skipped %4d s%s\n' \
 		"$suite" "$good" "$bad" "$skip" $((SECONDS - begin)) "$note"

@@ -62,6 +62,7 @@ def main(path, number):
     wrong = [f"frame {n}: bytes behind the reply" for n, (_, frame) in enumerate(frames, 1)
              if Raw in frame]
     result(number + 3, wrong, "scapy finds nothing that it does not know", len(frames))
+    print(f"1..{number + 3}")
 
 
 if __name__ == "__main__":
