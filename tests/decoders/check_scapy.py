@@ -3,7 +3,7 @@
 """Replies of the BPF program as scapy understands them.
 
 Usage: check_scapy.py FILE.pcap NUMBER, with FILE.pcap.txt beside it: a line per frame with opcode, DestQP,
-PSN, syndrome, MSN and original value in decimal. Prints TAP, from result NUMBER on, without a plan.
+PSN, syndrome, MSN and original value in decimal. Prints TAP, from result NUMBER on, and the plan up to its last one.
 """
 import os
 import sys

@@ -93,6 +93,20 @@ refusals() {
 	at_least "the operator learns of it" "$(events refused)" 3
 }
 
+several_ports() {
+	serve_stop
+	serve_start --offer "$offer" --ports 18516,7000
+	is "the first of two ports" "$(connect 1 10.77.1.1 fadd --offset 128 --add 1)" 0
+	is "the second one" "$(connect 1 10.77.1.1:7000 fadd --offset 128 --add 1)" 1
+	refused_with "a port beside them" 'nobody listens on this port there' connect 1 10.77.1.1:7001 fadd --add 1
+	serve_stop
+	serve_start
+	refused_with "without an offer nobody gets anything" 'nothing is offered to this peer' \
+		connect 1 10.77.1.1 fadd --add 1
+	serve_stop
+	serve_start --offer "$offer" --half-open 16 --qps-per-peer 8
+}
+
 # What the daemon is told by the kernel that it lives, and by its death that it does not.
 privileges() {
 	local status=/proc/$serve_pid/status
@@ -258,6 +272,7 @@ privileges
 one_at_a_time
 restart
 stopped
+several_ports
 per_peer
 flood
 destroyed
