@@ -10,6 +10,8 @@
 # make kill       kill -9 of commands at random moments under traffic, ROUNDS times (root)
 # make race       ROUNDS of each race of two CPUs and the control plane (root)
 # make mutation   changes the BPF program in 1,500 places, one at a time; the tests must notice (root)
+# make bench      xatomic beside an echo and beside what else one could take, into docs/bench/ (root)
+# make bench-quick  FETCH_ADD against the echo only, half a minute (root)
 # make examples   build the programs of examples/ (libibverbs-dev, librdmacm-dev)
 # make install    programs, library, headers, man pages, completion (DESTDIR, PREFIX)
 # make V=1        show the commands
