@@ -67,8 +67,11 @@ memory_table() {
 		| [.[0], (.[1] | s(0))] | @tsv' "$out/openloop.json" | rows
 }
 
+spdx='SPDX-License-Identifier: BSD-2-Clause'
+
 results() {
 	cat <<-END
+		<!-- $spdx -->
 		# Results of the bench
 
 		Made by \`make bench\`; what each figure means is in [bench/README.md](../../bench/README.md). No wire and
@@ -133,6 +136,7 @@ plot() { # NAME COMMANDS
 		set output "$out/$1.svg"
 		$2
 	END
+	sed -i "1a <!-- $spdx -->" "$out/$1.svg"
 }
 
 direct() { # jq's condition and x value

@@ -18,8 +18,8 @@ serve_start() { # [options of xatomic serve]
 		bail "xatomic serve: $(cat "$work/serve-errors")"
 }
 
-serve_stop() { # [SIGNAL]
-	kill "-${1:-TERM}" "$serve_pid"
+serve_stop() {
+	kill -TERM "$serve_pid"
 	wait "$serve_pid"
 }
 

@@ -157,7 +157,8 @@ stopped() {
 	serve_stop
 	is "a daemon that is ended ends well" $? 0
 	serve_start --offer "$offer" --half-open 16 --qps-per-peer 8
-	serve_stop HUP
+	kill -HUP "$serve_pid"
+	wait "$serve_pid"
 	is "also when its terminal has gone" $? 0
 	check "its connections live on" wait_for 30 word_above $(($(word words 0) + 100))
 	serve_start --offer "$offer" --half-open 16 --qps-per-peer 8
