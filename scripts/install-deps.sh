@@ -13,18 +13,4 @@ packages=(
 	libcmocka-dev libclang-rt-dev clang-format sparse shellcheck mandoc tshark python3-scapy strace git
 )
 
-missing=()
-for package in "${packages[@]}"; do
-	dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed ||
-		missing+=("$package")
-done
-[ ${#missing[@]} -gt 0 ] || exit 0
-if [ "$(id -u)" -ne 0 ]; then
-	echo "install-deps: these packages are missing and only root can install them: ${missing[*]};" \
-		"run: sudo apt-get install ${missing[*]}" >&2
-	exit 1
-fi
-echo "Installing: ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+exec "$(dirname "$0")/install-packages.sh" "${packages[@]}"
