@@ -13,44 +13,36 @@
 
 #include <cmocka.h>
 
+#include "capture.h"
 #include "req/target.h"
-
-enum { MAX_ARGS = 48 };
 
 static struct req_settings settings;
 static const struct xa_command *command;
-static int stderr_copy;
+
+static struct capture muted;
 
 /* Standard error would only disturb the test's output. */
 static void mute(void)
 {
-	stderr_copy = dup(STDERR_FILENO);
-	assert_non_null(freopen("/dev/null", "w", stderr));
+	begin_capture(&muted, stderr, STDERR_FILENO);
 }
 
 static void unmute(void)
 {
-	fflush(stderr);
-	dup2(stderr_copy, STDERR_FILENO);
-	close(stderr_copy);
+	end_capture(&muted, stderr, captured_err, sizeof(captured_err));
 }
 
-static int read_line(const char *line)
+static int read_words(const char *words)
 {
-	static char copy[1024];
-	char *argv[MAX_ARGS] = {"xatomic-req"}, *rest = copy;
-	int argc = 1, status;
+	int status;
 
 	settings = req_defaults;
-	strncpy(copy, line, sizeof(copy) - 1);
-	while ((argv[argc] = strsep(&rest, " ")))
-		if (*argv[argc])
-			argc++;
-	assert_true(argc < MAX_ARGS);
+	status = read_line(&req_program, &settings, words);
+	command = captured_command;
+	if (status)
+		return status;
 	mute();
-	status = xa_read_options(&req_program, &settings, argc, argv, &command);
-	if (!status)
-		status = req_check_perf(&settings);
+	status = req_check_perf(&settings);
 	unmute();
 	return status;
 }
@@ -61,7 +53,7 @@ static int read_line(const char *line)
 static void test_defaults(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line(BASE ONE), XA_EXIT_DONE);
+	assert_int_equal(read_words(BASE ONE), XA_EXIT_DONE);
 	assert_ptr_equal(command->run, req_perf);
 	assert_int_equal(settings.op, REQ_OP_FADD);
 	assert_int_equal(settings.add, 1);
@@ -71,7 +63,7 @@ static void test_defaults(void **state)
 	assert_int_equal(settings.stride, 0);
 	assert_int_equal(req_transport(&settings, XATOMIC_TRANSPORT_AUTO), XATOMIC_TRANSPORT_AUTO);
 	assert_false(settings.lat || settings.verify);
-	assert_int_equal(read_line(BASE ONE "--lat"), XA_EXIT_DONE);
+	assert_int_equal(read_words(BASE ONE "--lat"), XA_EXIT_DONE);
 	assert_int_equal(settings.outs, 1);
 	assert_int_equal(settings.iters, 1000);
 }
@@ -79,8 +71,8 @@ static void test_defaults(void **state)
 static void test_letters_of_perftest(void **state)
 {
 	(void)state;
-	assert_int_equal(read_line(BASE "--qp-file f -q 16 -o 4 -n 100 --op cswap --stride 64 "
-					"--transport af_packet --verify"),
+	assert_int_equal(read_words(BASE "--qp-file f -q 16 -o 4 -n 100 --op cswap --stride 64 "
+					 "--transport af_packet --verify"),
 			 XA_EXIT_DONE);
 	assert_int_equal(settings.op, REQ_OP_CSWAP);
 	assert_int_equal(settings.qps, 16);
@@ -90,7 +82,7 @@ static void test_letters_of_perftest(void **state)
 	assert_int_equal(req_transport(&settings, XATOMIC_TRANSPORT_AUTO),
 			 XATOMIC_TRANSPORT_AF_PACKET);
 	assert_true(settings.verify);
-	assert_int_equal(read_line(BASE ONE "-D 3 -o 128"), XA_EXIT_DONE);
+	assert_int_equal(read_words(BASE ONE "-D 3 -o 128"), XA_EXIT_DONE);
 	assert_int_equal(settings.seconds, 3);
 	assert_int_equal(settings.outs, 128);
 }
@@ -103,7 +95,7 @@ static void test_transports(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		snprintf(line, sizeof(line), BASE ONE "--transport %s", names[i]);
-		assert_int_equal(read_line(line), XA_EXIT_DONE);
+		assert_int_equal(read_words(line), XA_EXIT_DONE);
 		assert_int_equal(settings.transport, i);
 	}
 	assert_int_equal(XATOMIC_TRANSPORT_AF_XDP, 1);
@@ -141,7 +133,7 @@ static void test_wrong_command_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (read_line(lines[i]) != XA_EXIT_USAGE)
+		if (read_words(lines[i]) != XA_EXIT_USAGE)
 			fail_msg("taken: %s", lines[i]);
 }
 
